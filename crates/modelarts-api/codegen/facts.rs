@@ -1,0 +1,253 @@
+//! What the description says that generated types do not carry: effects, paging
+//! and limits. They become tables.
+
+use heck::ToSnakeCase;
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::{Map, Value};
+
+use super::Error;
+
+/// One operation, as a row of the table.
+pub struct Operation {
+    pub id: String,
+    pub method_name: String,
+    method: String,
+    path: String,
+    effect: Effect,
+    pagination: Option<Pagination>,
+}
+
+enum Effect {
+    Read,
+    Idempotent,
+    Create,
+}
+
+struct Pagination {
+    offset: TokenStream,
+    disputed: bool,
+    place: TokenStream,
+    max_limit: Option<u32>,
+    items: String,
+    total: Option<String>,
+}
+
+/// One limit of one field.
+pub struct Limit {
+    schema: String,
+    field: String,
+    rule: TokenStream,
+}
+
+pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
+    let mut operations = Vec::new();
+    let paths = description
+        .get("paths")
+        .and_then(Value::as_object)
+        .ok_or_else(|| Error::new("the description has no paths"))?;
+    for (path, item) in paths {
+        for (method, operation) in item.as_object().into_iter().flatten() {
+            if !["get", "put", "post", "delete", "patch"].contains(&method.as_str()) {
+                continue;
+            }
+            let text = |key: &str| operation.get(key).and_then(Value::as_str);
+            let id = text("operationId")
+                .ok_or_else(|| Error(format!("{method} {path}: no operationId")))?;
+            let effect = match text("x-effect") {
+                Some("read") => Effect::Read,
+                Some("idempotent") => Effect::Idempotent,
+                Some("create") => Effect::Create,
+                other => {
+                    return Err(Error(format!(
+                        "operation {id}: x-effect is {other:?}; it must be read, idempotent or create"
+                    )));
+                }
+            };
+            operations.push(Operation {
+                id: id.to_owned(),
+                method_name: id.to_snake_case(),
+                method: method.to_uppercase(),
+                path: path.clone(),
+                effect,
+                pagination: operation
+                    .get("x-pagination")
+                    .map(|value| pagination(id, value))
+                    .transpose()?,
+            });
+        }
+    }
+    operations.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(operations)
+}
+
+fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    let wrong = |key: &str, admitted: &str| {
+        Error(format!(
+            "operation {id}: x-pagination.{key} is {:?}; it must be {admitted}",
+            value.get(key)
+        ))
+    };
+    Ok(Pagination {
+        offset: match text("offset") {
+            Some("page-index") => quote!(PageIndex),
+            Some("record") => quote!(Record),
+            Some("line-cursor") => quote!(LineCursor),
+            Some("single-page") => quote!(SinglePage),
+            _ => {
+                return Err(wrong(
+                    "offset",
+                    "page-index, record, line-cursor or single-page",
+                ));
+            }
+        },
+        disputed: value.get("disputed").and_then(Value::as_bool) == Some(true),
+        place: match text("in") {
+            Some("body") => quote!(Body),
+            Some("query") => quote!(Query),
+            _ => return Err(wrong("in", "query or body")),
+        },
+        max_limit: match value.get("max-limit") {
+            None => None,
+            Some(limit) => Some(
+                limit
+                    .as_u64()
+                    .and_then(|limit| u32::try_from(limit).ok())
+                    .ok_or_else(|| wrong("max-limit", "a whole number"))?,
+            ),
+        },
+        items: text("items")
+            .ok_or_else(|| wrong("items", "the name of the field that holds the entries"))?
+            .to_owned(),
+        total: text("total").map(str::to_owned),
+    })
+}
+
+pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
+    let mut limits = Vec::new();
+    let schemas = description
+        .pointer("/components/schemas")
+        .and_then(Value::as_object);
+    for (schema, definition) in schemas.into_iter().flatten() {
+        limits_of(schema, "", definition, &mut limits)?;
+        let properties = definition.get("properties").and_then(Value::as_object);
+        for (field, property) in properties.into_iter().flatten() {
+            limits_of(schema, field, property, &mut limits)?;
+        }
+    }
+    let paths = description.get("paths").and_then(Value::as_object);
+    let operations = paths
+        .into_iter()
+        .flat_map(Map::values)
+        .filter_map(Value::as_object)
+        .flat_map(Map::values);
+    for operation in operations {
+        let (Some(id), Some(parameters)) = (
+            operation.get("operationId").and_then(Value::as_str),
+            operation.get("parameters").and_then(Value::as_array),
+        ) else {
+            continue;
+        };
+        for parameter in parameters {
+            if let (Some(name), Some(schema)) = (
+                parameter.get("name").and_then(Value::as_str),
+                parameter.get("schema"),
+            ) {
+                limits_of(id, name, schema, &mut limits)?;
+            }
+        }
+    }
+    Ok(limits)
+}
+
+fn limits_of(
+    schema: &str,
+    field: &str,
+    definition: &Value,
+    limits: &mut Vec<Limit>,
+) -> Result<(), Error> {
+    let count = |key: &str| definition.get(key).and_then(Value::as_u64);
+    let number = |key: &str| definition.get(key).and_then(Value::as_f64);
+    let rules = [
+        count("minLength").map(|n| quote!(MinLength(#n))),
+        count("maxLength").map(|n| quote!(MaxLength(#n))),
+        number("minimum").map(|n| quote!(Minimum(#n))),
+        number("maximum").map(|n| quote!(Maximum(#n))),
+        count("minItems").map(|n| quote!(MinItems(#n))),
+        count("maxItems").map(|n| quote!(MaxItems(#n))),
+        (definition.get("uniqueItems").and_then(Value::as_bool) == Some(true))
+            .then(|| quote!(UniqueItems)),
+        count("minProperties").map(|n| quote!(MinProperties(#n))),
+        count("maxProperties").map(|n| quote!(MaxProperties(#n))),
+        definition
+            .get("pattern")
+            .and_then(Value::as_str)
+            .map(|pattern| quote!(Pattern(#pattern))),
+    ];
+    limits.extend(rules.into_iter().flatten().map(|rule| Limit {
+        schema: schema.to_owned(),
+        field: field.to_owned(),
+        rule,
+    }));
+    Ok(())
+}
+
+/// The tables, as items of the generated file.
+pub fn tables(operations: &[Operation], limits: &[Limit]) -> TokenStream {
+    let operations = operations.iter().map(|operation| {
+        let Operation {
+            id,
+            method_name,
+            method,
+            path,
+            ..
+        } = operation;
+        let effect = match operation.effect {
+            Effect::Read => quote!(Read),
+            Effect::Idempotent => quote!(Idempotent),
+            Effect::Create => quote!(Create),
+        };
+        let pagination = match &operation.pagination {
+            None => quote!(None),
+            Some(pagination) => {
+                let Pagination {
+                    offset,
+                    disputed,
+                    place,
+                    items,
+                    ..
+                } = pagination;
+                let max_limit = option(pagination.max_limit.as_ref());
+                let total = option(pagination.total.as_ref());
+                quote!(Some(crate::Pagination::new(
+                    crate::Offset::#offset, #disputed, crate::Place::#place, #max_limit, #items, #total,
+                )))
+            }
+        };
+        quote!(crate::Operation::new(
+            #id, #method_name, #method, #path, crate::Effect::#effect, #pagination,
+        ))
+    });
+    let limits = limits.iter().map(|limit| {
+        let Limit {
+            schema,
+            field,
+            rule,
+        } = limit;
+        quote!(crate::Limit::new(#schema, #field, crate::Rule::#rule))
+    });
+    quote! {
+        /// The operations of the description, by name.
+        pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];
+        /// The limits that the description states for single fields.
+        pub static LIMITS: &[crate::Limit] = &[#(#limits),*];
+    }
+}
+
+fn option<T: quote::ToTokens>(value: Option<&T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(Some(#value)),
+        None => quote!(None),
+    }
+}

@@ -1,0 +1,87 @@
+//! Compiles the OpenAPI description to Rust. Shared by the build script of
+//! `modelarts-api` and by `xtask`, which holds the result against its snapshots.
+//!
+//! 1. [`lower`]: a copy of the description loses what generated code must not
+//!    enforce; what it loses is kept as facts.
+//! 2. progenitor makes Rust of the rest.
+//! 3. [`rewrite`]: decoding becomes lenient, open enumerations and tables join,
+//!    builders of types that only the service makes go away.
+//! 4. [`pieces`]: the result is cut into one piece per schema and operation.
+
+mod facts;
+mod lower;
+mod open_enum;
+mod pieces;
+mod rewrite;
+
+use std::fmt;
+
+use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
+use quote::quote;
+use serde_json::Value;
+
+pub use pieces::Piece;
+
+/// Why the description could not be compiled.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl Error {
+    fn new(message: impl fmt::Display) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Reads the description from YAML.
+pub fn parse(yaml: &str) -> Result<Value, Error> {
+    serde_saphyr::from_str(yaml)
+        .map_err(|error| Error(format!("the description is not YAML: {error}")))
+}
+
+/// The generated file, in pieces whose texts follow one another.
+pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
+    let lowered = lower::lower(description)?;
+    let openapi: openapiv3::OpenAPI =
+        serde_json::from_value(lowered.description.clone()).map_err(|error| {
+            Error(format!(
+                "the lowered description is not OpenAPI 3.0: {error}"
+            ))
+        })?;
+
+    let mut settings = GenerationSettings::default();
+    settings
+        .with_interface(InterfaceStyle::Builder)
+        .with_tag(TagStyle::Merged)
+        // Without hooks requests would leave unsigned; so their absence must not compile.
+        .with_hooks(HooksMode::Expected)
+        .with_inner_type(quote!(crate::Context))
+        .with_derive("PartialEq")
+        .with_map_type("::std::collections::BTreeMap");
+    for open_enum in &lowered.open_enums {
+        settings.with_replacement(
+            &open_enum.name,
+            format!("crate::types::{}", open_enum.name),
+            [progenitor::TypeImpl::Display, progenitor::TypeImpl::FromStr].into_iter(),
+        );
+    }
+    let tokens = Generator::new(&settings)
+        .generate_tokens(&openapi)
+        .map_err(|error| Error(format!("progenitor refuses the description: {error}")))?;
+    let file = syn::parse2(tokens)
+        .map_err(|error| Error(format!("progenitor's output is not Rust: {error}")))?;
+
+    pieces::cut(rewrite::rewrite(file, &lowered)?, &lowered)
+}
+
+/// The whole generated file.
+pub fn join(pieces: &[Piece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}

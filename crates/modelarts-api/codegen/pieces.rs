@@ -1,0 +1,183 @@
+//! Cuts the generated file into pieces a person can read: one per schema, one per
+//! operation, and frames around them. The pieces in their order are the file.
+
+use std::collections::BTreeMap;
+
+use syn::{
+    File, ImplItem, Item, ItemImpl, Path, parse_quote,
+    visit_mut::{self, VisitMut},
+};
+
+use super::{
+    Error, facts,
+    lower::Lowered,
+    rewrite::{content, item_type, type_name},
+};
+
+/// A part of the generated file.
+#[derive(Debug)]
+pub struct Piece {
+    /// Such as `schema.TrainingJob` or `operation.StopTrainingJob`.
+    // The build script needs only the texts.
+    #[allow(dead_code)]
+    pub name: String,
+    /// Its text, which ends with a newline.
+    pub text: String,
+}
+
+pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
+    let mut client = Vec::new();
+    let mut types = Vec::new();
+    let mut operations = Vec::new();
+    let mut methods = BTreeMap::new();
+    for item in file.items {
+        match item {
+            Item::Mod(mut module) if module.ident == "types" => {
+                types = std::mem::take(content(&mut module)?);
+            }
+            Item::Mod(mut module) if module.ident == "builder" => {
+                operations = std::mem::take(content(&mut module)?);
+            }
+            Item::Impl(mut item)
+                if item.trait_.is_none()
+                    && type_name(&item.self_ty).as_deref() == Some("Client") =>
+            {
+                for method in std::mem::take(&mut item.items) {
+                    match method {
+                        ImplItem::Fn(function)
+                            if lowered
+                                .operations
+                                .iter()
+                                .any(|o| function.sig.ident == o.method_name) =>
+                        {
+                            methods.insert(function.sig.ident.to_string(), function);
+                        }
+                        other => item.items.push(other),
+                    }
+                }
+                if !item.items.is_empty() {
+                    client.push(Item::Impl(item));
+                }
+            }
+            item => client.push(item),
+        }
+    }
+
+    let mut pieces = vec![piece("client", client)];
+    let tables: File = syn::parse2(facts::tables(&lowered.operations, &lowered.limits))
+        .map_err(Error::new)?;
+    pieces.push(piece("tables", tables.items));
+    self::types(types, &mut pieces)?;
+    self::operations(operations, methods, lowered, &mut pieces)?;
+    Ok(pieces)
+}
+
+fn piece(name: &str, items: Vec<Item>) -> Piece {
+    let text = prettyplease::unparse(&File {
+        shebang: None,
+        frontmatter: None,
+        attrs: Vec::new(),
+        items,
+    });
+    Piece {
+        name: name.to_owned(),
+        text,
+    }
+}
+
+/// The opening or the end of a module.
+fn frame(name: &str, text: &str) -> Piece {
+    Piece {
+        name: name.to_owned(),
+        text: format!("{text}\n"),
+    }
+}
+
+/// Sorts items by the type they belong to; what belongs to none comes under "".
+fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
+    let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+    for item in items {
+        sorted
+            .entry(item_type(&item).unwrap_or_default())
+            .or_default()
+            .push(item);
+    }
+    sorted
+}
+
+fn types(items: Vec<Item>, pieces: &mut Vec<Piece>) -> Result<(), Error> {
+    let mut builders = Vec::new();
+    let mut plain = Vec::new();
+    for item in items {
+        match item {
+            Item::Mod(mut module) if module.ident == "builder" => {
+                builders = std::mem::take(content(&mut module)?);
+            }
+            item => plain.push(item),
+        }
+    }
+    let mut schemas = by_type(plain);
+    pieces.push(frame(
+        "types.begin",
+        "/// The types of requests and answers.\npub mod types {",
+    ));
+    if let Some(common) = schemas.remove("") {
+        pieces.push(piece("types.common", common));
+    }
+    for (name, items) in schemas {
+        pieces.push(piece(&format!("schema.{name}"), items));
+    }
+    pieces.push(frame(
+        "types.builder.begin",
+        "/// Builders of the types that requests need.\npub mod builder {",
+    ));
+    for (name, items) in by_type(builders) {
+        pieces.push(piece(&format!("schema.{name}.builder"), items));
+    }
+    pieces.push(frame("types.end", "}\n}"));
+    Ok(())
+}
+
+fn operations(
+    items: Vec<Item>,
+    mut methods: BTreeMap<String, syn::ImplItemFn>,
+    lowered: &Lowered,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), Error> {
+    let mut sorted = by_type(items);
+    pieces.push(frame(
+        "operations.begin",
+        "/// Builders of the calls, one per operation.\npub mod builder {",
+    ));
+    pieces.push(piece(
+        "operations.common",
+        sorted.remove("").unwrap_or_default(),
+    ));
+    for operation in &lowered.operations {
+        let missing = || Error(format!("operation {} was not generated", operation.id));
+        let mut items = Vec::new();
+        let mut method = methods.remove(&operation.method_name).ok_or_else(missing)?;
+        // The method moves into the module that it refers to.
+        FromInside.visit_impl_item_fn_mut(&mut method);
+        let implementation: ItemImpl = parse_quote!(impl super::Client { #method });
+        items.push(Item::Impl(implementation));
+        items.extend(sorted.remove(&operation.id).ok_or_else(missing)?);
+        pieces.push(piece(&format!("operation.{}", operation.id), items));
+    }
+    if let Some((name, _)) = sorted.into_iter().next() {
+        return Err(Error(format!("{name} belongs to no operation")));
+    }
+    pieces.push(frame("operations.end", "}"));
+    Ok(())
+}
+
+struct FromInside;
+
+impl VisitMut for FromInside {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        if path.segments.len() > 1 && path.segments[0].ident == "builder" {
+            path.segments = path.segments.iter().skip(1).cloned().collect();
+        }
+        visit_mut::visit_path_mut(self, path);
+    }
+}

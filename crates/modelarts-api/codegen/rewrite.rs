@@ -1,0 +1,297 @@
+//! Changes to progenitor's output that its settings do not offer.
+
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
+    ItemStruct, PathArguments, Type, parse_quote,
+    visit_mut::{self, VisitMut},
+};
+
+use super::{Error, lower::Lowered};
+
+pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
+    file.items.retain(|item| !is_hook_assertion(item));
+    for item in &mut file.items {
+        match item {
+            Item::Impl(item) if names(&item.self_ty, "Client") && item.trait_.is_none() => {
+                // progenitor's own constructor gives every call 15 seconds and panics without TLS.
+                item.items
+                    .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
+            }
+            Item::Mod(item) if item.ident == "types" => types(item, lowered)?,
+            _ => {}
+        }
+    }
+    Decoding.visit_file_mut(&mut file);
+    Docs.visit_file_mut(&mut file);
+    Ok(file)
+}
+
+/// `const _: () = { fn assert_client_hooks() .. }`: our hooks are checked by
+/// being written in the same crate, and a private constant needs no snapshot.
+fn is_hook_assertion(item: &Item) -> bool {
+    matches!(item, Item::Const(constant) if constant.ident == "_")
+}
+
+/// The name of a type that is a plain path, such as `types::Job` or `Job`.
+pub fn type_name(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
+        Type::Reference(reference) => type_name(&reference.elem),
+        _ => None,
+    }
+}
+
+fn names(ty: &Type, name: &str) -> bool {
+    type_name(ty).as_deref() == Some(name)
+}
+
+pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
+    match &mut module.content {
+        Some((_, items)) => Ok(items),
+        None => Err(Error(format!("mod {} has no content", module.ident))),
+    }
+}
+
+fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
+    let items = content(module)?;
+    let replaced = |name: &str| lowered.open_enums.iter().any(|e| e.name == name);
+    // progenitor keeps a plain type for each replaced schema.
+    items.retain(|item| !item_type(item).is_some_and(|name| replaced(&name)));
+
+    let mut added = Vec::new();
+    for item in items.iter_mut() {
+        match item {
+            Item::Struct(item) => {
+                added.push(fields(item, lowered)?);
+                derive_schema(&mut item.attrs);
+                if matches!(item.fields, Fields::Named(_)) {
+                    // The service adds fields all the time; that must not break programs.
+                    item.attrs.push(parse_quote!(#[non_exhaustive]));
+                }
+            }
+            Item::Enum(item) => {
+                added.push(lenient_by_text(&item.ident));
+                derive_schema(&mut item.attrs);
+            }
+            Item::Impl(item) if item.trait_.is_none() => {
+                let name = type_name(&item.self_ty).unwrap_or_default();
+                if !lowered.in_requests.contains(&name) {
+                    item.items
+                        .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "builder"));
+                }
+            }
+            Item::Mod(item) if item.ident == "builder" => {
+                // Nobody builds what only the service makes.
+                content(item)?.retain(|item| {
+                    item_type(item).is_none_or(|name| lowered.in_requests.contains(&name))
+                });
+            }
+            _ => {}
+        }
+    }
+    items.retain(|item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()));
+    items.extend(added);
+    for open_enum in &lowered.open_enums {
+        let file: File = syn::parse2(open_enum.tokens())
+            .map_err(|error| Error(format!("enum {}: {error}", open_enum.name)))?;
+        items.extend(file.items);
+    }
+    Ok(())
+}
+
+/// The type that an item defines or implements something for.
+pub fn item_type(item: &Item) -> Option<String> {
+    match item {
+        Item::Struct(item) => Some(item.ident.to_string()),
+        Item::Enum(item) => Some(item.ident.to_string()),
+        Item::Impl(item) => match type_name(&item.self_ty)? {
+            // `impl From<X> for String` belongs to X.
+            name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
+                trait_argument(item)
+            }
+            name => Some(name),
+        },
+        _ => None,
+    }
+}
+
+fn trait_argument(item: &ItemImpl) -> Option<String> {
+    let (path, _) = item.trait_.as_ref()?;
+    match &path.segments.last()?.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+            GenericArgument::Type(ty) => type_name(ty),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Makes the fields of a struct lenient, and says how to read the struct itself.
+fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Item, Error> {
+    let ident = item.ident.clone();
+    match &mut item.fields {
+        Fields::Named(named) => {
+            for field in &mut named.named {
+                if lowered
+                    .secrets
+                    .contains(&(ident.to_string(), wire_name(field)))
+                {
+                    hide(field)?;
+                }
+                if let Some(function) = reader(&field.ty) {
+                    // A field with a reader of its own is not optional by itself.
+                    if !has_default(field) {
+                        field.attrs.push(parse_quote!(#[serde(default)]));
+                    }
+                    field
+                        .attrs
+                        .push(parse_quote!(#[serde(deserialize_with = #function)]));
+                }
+            }
+            Ok(lenient(
+                &ident,
+                &quote!(crate::lenient::object(deserializer)),
+            ))
+        }
+        Fields::Unnamed(unnamed) => {
+            let inner = unnamed.unnamed.first().map(|field| field.ty.clone());
+            match inner {
+                // A list or map with a name of its own.
+                Some(inner) if reader(&inner).is_some() => Ok(lenient(
+                    &ident,
+                    &quote!(Ok(<#inner as crate::lenient::Lenient>::maybe(deserializer)?.map(Self))),
+                )),
+                _ => Ok(lenient_by_text(&ident)),
+            }
+        }
+        Fields::Unit => Err(Error(format!("struct {ident} has no fields"))),
+    }
+}
+
+fn lenient(ident: &syn::Ident, body: &proc_macro2::TokenStream) -> Item {
+    parse_quote! {
+        impl crate::lenient::Lenient for #ident {
+            fn maybe<'de, D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
+                #body
+            }
+        }
+    }
+}
+
+/// For enumerations and identifiers, which read themselves from text.
+fn lenient_by_text(ident: &syn::Ident) -> Item {
+    lenient(
+        ident,
+        &quote! {
+            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
+                .map(|text| text.parse().map_err(::serde::de::Error::custom))
+                .transpose()
+        },
+    )
+}
+
+/// The function that reads a field of this type, if it may be missing.
+fn reader(ty: &Type) -> Option<&'static str> {
+    match type_name(ty)?.as_str() {
+        "Option" => Some("crate::lenient::optional"),
+        "Vec" | "BTreeMap" | "Map" => Some("crate::lenient::or_default"),
+        _ => None,
+    }
+}
+
+fn has_default(field: &Field) -> bool {
+    let mut found = false;
+    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
+        // Errors would only mean that some other attribute has another form.
+        let _ = attribute.parse_nested_meta(|meta| {
+            found |= meta.path.is_ident("default");
+            if let Ok(value) = meta.value() {
+                value.parse::<Expr>()?;
+            }
+            Ok(())
+        });
+    }
+    found
+}
+
+fn wire_name(field: &Field) -> String {
+    let mut name = field
+        .ident
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
+        // Errors would only mean that some other attribute has another form.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let renames = meta.path.is_ident("rename");
+            if let Ok(value) = meta.value() {
+                let text: syn::LitStr = value.parse()?;
+                if renames {
+                    name = text.value();
+                }
+            }
+            Ok(())
+        });
+    }
+    name
+}
+
+/// `Option<String>` becomes `Option<Secret>`.
+fn hide(field: &mut Field) -> Result<(), Error> {
+    let text = field.ty.to_token_stream().to_string().replace(' ', "");
+    if !text.ends_with("Option<::std::string::String>") {
+        return Err(Error(format!(
+            "field {}: format password is only for optional text, not {text}",
+            wire_name(field)
+        )));
+    }
+    field.ty = parse_quote!(::std::option::Option<crate::Secret>);
+    Ok(())
+}
+
+fn derive_schema(attributes: &mut Vec<Attribute>) {
+    attributes.push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
+}
+
+/// Answers are decoded by [`crate::decode`], not by progenitor.
+struct Decoding;
+
+impl VisitMut for Decoding {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        if let Expr::Path(path) = expr {
+            let segments: Vec<_> = path
+                .path
+                .segments
+                .iter()
+                .map(|segment| segment.ident.to_string())
+                .collect();
+            if segments == ["ResponseValue", "from_response"] {
+                *expr = parse_quote!(crate::decode::response);
+            }
+        }
+        visit_mut::visit_expr_mut(self, expr);
+    }
+}
+
+/// typify repeats each schema as JSON in the documentation of its type.
+struct Docs;
+
+impl VisitMut for Docs {
+    fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
+        if !attribute.path().is_ident("doc") {
+            return;
+        }
+        if let syn::Meta::NameValue(meta) = &mut attribute.meta
+            && let Expr::Lit(literal) = &mut meta.value
+            && let syn::Lit::Str(text) = &mut literal.lit
+        {
+            let value = text.value();
+            if let Some((before, _)) = value.split_once("<details>") {
+                *text = syn::LitStr::new(before.trim_end(), text.span());
+            }
+        }
+    }
+}

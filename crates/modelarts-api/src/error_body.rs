@@ -1,0 +1,136 @@
+//! Error answers come in many shapes; generated code reads one.
+//!
+//! Without this a 502 page in HTML would end as a decode error that has lost its
+//! status and its request id.
+
+use reqwest::Response;
+use serde_json::{Map, Value, json};
+
+/// How much of a body without a message is kept as the message.
+const EXCERPT: usize = 2048;
+
+/// Gives an error answer the shape of `ApiError`, keeping status and headers.
+pub(crate) async fn normalise(response: Response) -> reqwest::Result<Response> {
+    let status = response.status();
+    let mut parts = http::Response::new(());
+    *parts.status_mut() = status;
+    *parts.headers_mut() = response.headers().clone();
+    *parts.extensions_mut() = response.extensions().clone();
+    let body = response.bytes().await?;
+    let body = match shape(&body) {
+        Some(shaped) => shaped.to_string().into(),
+        None => body,
+    };
+    let (head, ()) = parts.into_parts();
+    Ok(Response::from(http::Response::from_parts(
+        head,
+        reqwest::Body::from(body),
+    )))
+}
+
+/// The body as an `ApiError`; `None` when it is one already.
+fn shape(body: &[u8]) -> Option<Value> {
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
+        let text = String::from_utf8_lossy(body);
+        let excerpt: String = text.trim().chars().take(EXCERPT).collect();
+        return Some(json!({ "error_msg": excerpt }));
+    };
+    let has = |key: &str| object.get(key).is_some_and(Value::is_string);
+    if has("error_code") || has("error_msg") {
+        return None;
+    }
+    Some(find(&object).unwrap_or_else(|| {
+        let text = Value::Object(object.clone()).to_string();
+        let excerpt: String = text.chars().take(EXCERPT).collect();
+        json!({ "error_msg": excerpt })
+    }))
+}
+
+/// The first pair of code and message, in the order of the official SDK, here or
+/// in a nested object (IAM answers `{"error": {"code", "message", "title"}}`).
+fn find(object: &Map<String, Value>) -> Option<Value> {
+    const PAIRS: [(&str, &str); 5] = [
+        ("error_code", "error_msg"),
+        ("errorCode", "errorMsg"),
+        ("error_code", "error_message"),
+        ("code", "message"),
+        ("error_code", "message"),
+    ];
+    let text = |key: &str| match object.get(key) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    if let Some(message) = text("encoded_authorization_message") {
+        return Some(json!({ "error_code": text("error_code"), "error_msg": message }));
+    }
+    for (code, message) in PAIRS {
+        if let (Some(code), Some(message)) = (text(code), text(message)) {
+            return Some(json!({
+                "error_code": code,
+                "error_msg": message,
+                "error_solution": text("error_solution"),
+                "request_id": text("request_id"),
+            }));
+        }
+    }
+    object
+        .values()
+        .find_map(|value| value.as_object().and_then(find))
+        .or_else(|| {
+            let message = ["error_message", "message", "errorMsg"]
+                .into_iter()
+                .find_map(text)?;
+            Some(json!({ "error_msg": message }))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shaped(body: &str) -> Value {
+        shape(body.as_bytes()).unwrap_or_else(|| serde_json::from_str(body).unwrap())
+    }
+
+    #[test]
+    fn bodies_of_the_service_stay_as_they_are() {
+        assert_eq!(
+            shape(br#"{"error_code":"ModelArts.2775","error_msg":"m"}"#),
+            None
+        );
+        assert_eq!(shape(br#"{"error_msg":"only a message"}"#), None);
+    }
+
+    #[test]
+    fn other_shapes_become_code_and_message() {
+        assert_eq!(
+            shaped(r#"{"error":{"code":401,"message":"no","title":"Unauthorized"}}"#),
+            json!({"error_code":"401","error_msg":"no","error_solution":null,"request_id":null})
+        );
+        assert_eq!(
+            shaped(r#"{"errorCode":"X.1","errorMsg":"m","request_id":"r"}"#),
+            json!({"error_code":"X.1","error_msg":"m","error_solution":null,"request_id":"r"})
+        );
+        assert_eq!(
+            shaped(r#"{"error_message":"only this"}"#),
+            json!({"error_msg":"only this"})
+        );
+    }
+
+    #[test]
+    fn text_is_kept_as_the_message() {
+        assert_eq!(
+            shaped("<html>bad gateway</html>\n"),
+            json!({"error_msg":"<html>bad gateway</html>"})
+        );
+        assert_eq!(shaped(""), json!({"error_msg":""}));
+        assert_eq!(shaped("null"), json!({"error_msg":"null"}));
+        assert_eq!(
+            shaped(r#"{"weird":1}"#),
+            json!({"error_msg":"{\"weird\":1}"})
+        );
+        let long = "x".repeat(10_000);
+        assert_eq!(shaped(&long)["error_msg"].as_str().unwrap().len(), EXCERPT);
+    }
+}

@@ -1,0 +1,551 @@
+//! Decoding that takes what the service really sends.
+//!
+//! The documents and the wire disagree in small ways: totals are text in one
+//! answer and numbers in the next, lists and objects come as `null`, a list of
+//! one comes as the object itself. The generated structs route each field
+//! through [`optional`] or [`or_default`], which accept all of that without
+//! buffering, so that users see plain `i64`, `String`, `Vec` and `bool`.
+//!
+//! What cannot be understood inside a list costs that element and no more:
+//! `null` elements are left out at once, and after a failed first pass the body
+//! is decoded again with every list element on its own ([`salvaging`]). What was
+//! left out is counted in [`Dropped`].
+
+use std::{cell::RefCell, collections::BTreeMap, fmt, marker::PhantomData};
+
+use serde::de::{
+    self, Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer,
+    MapAccess, SeqAccess, Visitor,
+    value::MapAccessDeserializer,
+};
+use serde_json::{Map, Value};
+
+/// A type that can be read from every spelling that was seen for it.
+pub trait Lenient: Sized {
+    /// Reads a value; `None` stands for "the service said nothing" (`null`, or
+    /// blank text where a number or an object belongs).
+    ///
+    /// # Errors
+    /// The deserializer's own error when the value is of no accepted spelling.
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error>;
+}
+
+/// For fields that may be missing: `#[serde(deserialize_with)]` of `Option<T>`.
+///
+/// # Errors
+/// As [`Lenient::maybe`].
+pub fn optional<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Lenient,
+{
+    T::maybe(deserializer)
+}
+
+/// For lists and maps: nothing said is the same as empty.
+///
+/// # Errors
+/// As [`Lenient::maybe`].
+pub fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Lenient + Default,
+{
+    Ok(T::maybe(deserializer)?.unwrap_or_default())
+}
+
+/// For generated structs: an object, or nothing.
+///
+/// # Errors
+/// As [`Lenient::maybe`].
+pub fn object<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    deserializer.deserialize_any(ObjectVisitor(PhantomData))
+}
+
+// ---------------------------------------------------------------- what was lost
+
+/// What decoding left out of lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dropped {
+    /// Elements left out of the outermost list: rows of a page.
+    pub rows: usize,
+    /// Elements left out of lists inside other lists.
+    pub nested: usize,
+    /// Why the first element that was not `null` could not be read.
+    pub first_error: Option<String>,
+}
+
+impl Dropped {
+    /// Whether nothing was left out.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0 && self.nested == 0
+    }
+}
+
+#[derive(Default)]
+struct State {
+    depth: usize,
+    salvage: bool,
+    dropped: Dropped,
+}
+
+thread_local! {
+    // A decode is one synchronous call, so its bookkeeping can live beside the
+    // stack instead of being threaded through serde's traits.
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Runs one decode and says what it left out.
+pub fn counting<R>(decode: impl FnOnce() -> R) -> (R, Dropped) {
+    run(false, decode)
+}
+
+/// As [`counting`], and each list element that fails is left out.
+pub fn salvaging<R>(decode: impl FnOnce() -> R) -> (R, Dropped) {
+    run(true, decode)
+}
+
+fn run<R>(salvage: bool, decode: impl FnOnce() -> R) -> (R, Dropped) {
+    /// Puts the previous state back, also when the decode panics.
+    struct Restore(Option<State>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            if let Some(before) = self.0.take() {
+                STATE.with(|state| *state.borrow_mut() = before);
+            }
+        }
+    }
+
+    let fresh = State {
+        salvage,
+        ..State::default()
+    };
+    let before = STATE.with(|state| std::mem::replace(&mut *state.borrow_mut(), fresh));
+    let restore = Restore(Some(before));
+    let result = decode();
+    let dropped = STATE.with(|state| std::mem::take(&mut state.borrow_mut().dropped));
+    drop(restore);
+    (result, dropped)
+}
+
+/// One level of lists, for the time that it is being read.
+struct Level;
+
+impl Level {
+    fn enter() -> (Self, bool) {
+        STATE.with(|state| {
+            let mut state = state.borrow_mut();
+            state.depth += 1;
+            (Self, state.salvage)
+        })
+    }
+
+    fn dropped(&self, error: Option<String>) {
+        STATE.with(|state| {
+            let mut state = state.borrow_mut();
+            if state.depth == 1 {
+                state.dropped.rows += 1;
+            } else {
+                state.dropped.nested += 1;
+            }
+            if state.dropped.first_error.is_none() {
+                state.dropped.first_error = error;
+            }
+        });
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        STATE.with(|state| state.borrow_mut().depth -= 1);
+    }
+}
+
+// -------------------------------------------------------------------- scalars
+
+/// Reads an integer that a JSON parser may hand over as a float (`5.0`).
+fn whole(number: f64) -> Option<i64> {
+    // 2^53: up to here every integer has exactly one float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[allow(clippy::cast_possible_truncation)]
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+struct IntegerVisitor;
+
+impl<'de> Visitor<'de> for IntegerVisitor {
+    type Value = Option<i64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer, also as text")
+    }
+    fn visit_i64<E>(self, v: i64) -> Result<Self::Value, E> {
+        Ok(Some(v))
+    }
+    fn visit_u64<E: de::Error>(self, v: u64) -> Result<Self::Value, E> {
+        i64::try_from(v)
+            .map(Some)
+            .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(v), &self))
+    }
+    fn visit_f64<E: de::Error>(self, v: f64) -> Result<Self::Value, E> {
+        whole(v)
+            .map(Some)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(v), &self))
+    }
+    fn visit_bool<E>(self, v: bool) -> Result<Self::Value, E> {
+        Ok(Some(i64::from(v)))
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        let text = v.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse()
+            .ok()
+            .or_else(|| text.parse().ok().and_then(whole))
+            .map(Some)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(v), &self))
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+impl Lenient for i64 {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(IntegerVisitor)
+    }
+}
+
+struct NumberVisitor;
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, also as text")
+    }
+    #[allow(clippy::cast_precision_loss)]
+    fn visit_i64<E>(self, v: i64) -> Result<Self::Value, E> {
+        Ok(Some(v as f64))
+    }
+    #[allow(clippy::cast_precision_loss)]
+    fn visit_u64<E>(self, v: u64) -> Result<Self::Value, E> {
+        Ok(Some(v as f64))
+    }
+    fn visit_f64<E>(self, v: f64) -> Result<Self::Value, E> {
+        Ok(Some(v))
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        let text = v.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse()
+            .map(Some)
+            .map_err(|_| E::invalid_value(de::Unexpected::Str(v), &self))
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+impl Lenient for f64 {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+struct FlagVisitor;
+
+impl<'de> Visitor<'de> for FlagVisitor {
+    type Value = Option<bool>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a flag: true, false, 1, 0, or one of them as text")
+    }
+    fn visit_bool<E>(self, v: bool) -> Result<Self::Value, E> {
+        Ok(Some(v))
+    }
+    fn visit_i64<E: de::Error>(self, v: i64) -> Result<Self::Value, E> {
+        match v {
+            0 => Ok(Some(false)),
+            1 => Ok(Some(true)),
+            other => Err(E::invalid_value(de::Unexpected::Signed(other), &self)),
+        }
+    }
+    fn visit_u64<E: de::Error>(self, v: u64) -> Result<Self::Value, E> {
+        self.visit_i64(i64::try_from(v).unwrap_or(-1))
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        match v.trim().to_ascii_lowercase().as_str() {
+            "" => Ok(None),
+            "true" | "1" => Ok(Some(true)),
+            "false" | "0" => Ok(Some(false)),
+            _ => Err(E::invalid_value(de::Unexpected::Str(v), &self)),
+        }
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+impl Lenient for bool {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(FlagVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text, also as a number or flag")
+    }
+    fn visit_str<E>(self, v: &str) -> Result<Self::Value, E> {
+        Ok(Some(v.to_owned()))
+    }
+    fn visit_string<E>(self, v: String) -> Result<Self::Value, E> {
+        Ok(Some(v))
+    }
+    fn visit_bool<E>(self, v: bool) -> Result<Self::Value, E> {
+        Ok(Some(v.to_string()))
+    }
+    fn visit_i64<E>(self, v: i64) -> Result<Self::Value, E> {
+        Ok(Some(v.to_string()))
+    }
+    fn visit_u64<E>(self, v: u64) -> Result<Self::Value, E> {
+        Ok(Some(v.to_string()))
+    }
+    fn visit_f64<E>(self, v: f64) -> Result<Self::Value, E> {
+        Ok(Some(Value::from(v).to_string()))
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+impl Lenient for String {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+impl Lenient for Value {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Ok(Some(Value::deserialize(deserializer)?).filter(|value| !value.is_null()))
+    }
+}
+
+impl<T: Lenient> Lenient for Box<T> {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Ok(T::maybe(deserializer)?.map(Box::new))
+    }
+}
+
+impl<T: Lenient> Lenient for Option<T> {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Ok(T::maybe(deserializer)?.map(Some))
+    }
+}
+
+// -------------------------------------------------------------------- objects
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        if v.trim().is_empty() {
+            return Ok(None);
+        }
+        Err(E::invalid_type(de::Unexpected::Str(v), &self))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        // An empty object reaches the wire as `[]` where the sender's language
+        // has one type for both.
+        match seq.next_element::<de::IgnoredAny>()? {
+            None => Ok(None),
+            Some(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &self)),
+        }
+    }
+}
+
+// ----------------------------------------------------------------------- maps
+
+struct MapVisitor<M>(PhantomData<M>);
+
+/// The two map types that generated code uses.
+trait Table: Default {
+    type Item: Lenient;
+    fn put(&mut self, key: String, value: Self::Item);
+}
+
+impl<T: Lenient> Table for BTreeMap<String, T> {
+    type Item = T;
+    fn put(&mut self, key: String, value: T) {
+        self.insert(key, value);
+    }
+}
+
+impl Table for Map<String, Value> {
+    type Item = Value;
+    fn put(&mut self, key: String, value: Value) {
+        self.insert(key, value);
+    }
+}
+
+impl<M: Table> MapVisitor<M> {
+    fn fill<'de, A: MapAccess<'de>>(table: &mut M, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if let Some(value) = map.next_value_seed(Element(PhantomData::<M::Item>))? {
+                table.put(key, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de, M: Table> Visitor<'de> for MapVisitor<M> {
+    type Value = Option<M>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let mut table = M::default();
+        Self::fill(&mut table, map)?;
+        Ok(Some(table))
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        if v.trim().is_empty() {
+            return Ok(None);
+        }
+        Err(E::invalid_type(de::Unexpected::Str(v), &self))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        // `environments` is documented as a list of maps in answers.
+        let mut table = M::default();
+        while seq.next_element_seed(Fill(&mut table))?.is_some() {}
+        Ok(Some(table))
+    }
+}
+
+struct Fill<'a, M>(&'a mut M);
+
+impl<'de, M: Table> DeserializeSeed<'de> for Fill<'_, M> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, M: Table> Visitor<'de> for Fill<'_, M> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        MapVisitor::<M>::fill(self.0, map)
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+impl<T: Lenient> Lenient for BTreeMap<String, T> {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(MapVisitor(PhantomData))
+    }
+}
+
+impl Lenient for Map<String, Value> {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(MapVisitor(PhantomData))
+    }
+}
+
+// ---------------------------------------------------------------------- lists
+
+struct Element<T>(PhantomData<T>);
+
+impl<'de, T: Lenient> DeserializeSeed<'de> for Element<T> {
+    type Value = Option<T>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        T::maybe(deserializer)
+    }
+}
+
+struct ListVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Lenient> Visitor<'de> for ListVisitor<T> {
+    type Value = Option<Vec<T>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let (level, salvage) = Level::enter();
+        // The hint comes from the sender; it must not size an allocation.
+        let mut list = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
+        if salvage {
+            while let Some(element) = seq.next_element::<Value>()? {
+                match T::maybe(element) {
+                    Ok(Some(element)) => list.push(element),
+                    Ok(None) => level.dropped(None),
+                    Err(error) => level.dropped(Some(error.to_string())),
+                }
+            }
+        } else {
+            while let Some(element) = seq.next_element_seed(Element(PhantomData))? {
+                match element {
+                    Some(element) => list.push(element),
+                    None => level.dropped(None),
+                }
+            }
+        }
+        Ok(Some(list))
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        // A list of one, written as its element.
+        let element = T::maybe(MapAccessDeserializer::new(map))?;
+        Ok(Some(element.into_iter().collect()))
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+        if v.is_empty() {
+            return Ok(None);
+        }
+        let element = T::maybe(v.into_deserializer())?;
+        Ok(Some(element.into_iter().collect()))
+    }
+}
+
+impl<T: Lenient> Lenient for Vec<T> {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        deserializer.deserialize_any(ListVisitor(PhantomData))
+    }
+}

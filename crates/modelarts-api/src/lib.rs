@@ -1,0 +1,41 @@
+//! The types and operations of ModelArts training management, generated from
+//! the OpenAPI description in `modelarts.yaml`.
+//!
+//! This crate is the plain core: one method per operation, one type per schema.
+//! It signs nothing and retries nothing; everything it sends goes through the
+//! [`Transport`] that it is given. Most programs want the crate `modelarts-ext`,
+//! which implements it and adds credentials, paging, waiting and following.
+//!
+//! Generated code follows the description, with these differences, made at build
+//! time: limits are not enforced on what the service sends (they are listed in
+//! [`LIMITS`]), enumerations that the service may extend keep text they do not
+//! know, and each field is read from every spelling that was seen for it (see
+//! [`lenient`]).
+
+#[allow(
+    missing_docs,
+    unreachable_patterns,
+    unused_imports,
+    clippy::all,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/modelarts.rs"));
+}
+
+pub mod decode;
+mod error_body;
+pub mod lenient;
+mod operation;
+mod secret;
+mod transport;
+
+pub use generated::*;
+pub use operation::{Effect, Limit, Offset, Operation, Pagination, Place, Rule};
+pub use secret::Secret;
+pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError};
+
+/// The OpenAPI description that this crate was generated from, as YAML.
+pub const DESCRIPTION: &str = include_str!("../modelarts.yaml");

@@ -1,0 +1,78 @@
+//! Text that nothing prints.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::lenient::Lenient;
+
+/// A secret that came from the service, such as an access token of a notebook.
+///
+/// It reads from and writes to JSON as plain text, so that nothing is lost on
+/// the way, but `Debug` shows only that there is one.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself. Whoever calls this takes care of where it goes.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+impl Lenient for Secret {
+    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Ok(String::maybe(deserializer)?.map(Self))
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for Secret {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Secret".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "password" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_hides_and_json_keeps() {
+        let secret = Secret::new("s3cr3t");
+        assert_eq!(format!("{secret:?} {secret:#?}"), "Secret(***) Secret(***)");
+        assert_eq!(serde_json::to_string(&secret).unwrap(), "\"s3cr3t\"");
+        assert_eq!(secret.expose(), "s3cr3t");
+    }
+}

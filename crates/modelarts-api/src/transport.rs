@@ -1,0 +1,126 @@
+//! The seam: every request that generated code makes goes through here.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
+use reqwest::{Request, Response};
+
+use crate::{Client, OPERATIONS, Operation, error_body};
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Any error.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Carries one request to the service and brings its answer back.
+///
+/// The request is complete except for what this is for: credentials. An
+/// implementation may send it several times; it gets the operation so that it
+/// knows whether it may.
+pub trait Transport: Send + Sync + 'static {
+    /// Sends `request`, which belongs to `operation`, with `http`.
+    ///
+    /// Every answer is a success here, whatever its status; only a request that
+    /// got no answer is an error.
+    fn execute<'a>(
+        &'a self,
+        http: &'a reqwest::Client,
+        request: Request,
+        operation: &'static Operation,
+    ) -> BoxFuture<'a, Result<Response, TransportError>>;
+}
+
+/// Why a request got no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The HTTP client failed.
+    Http(reqwest::Error),
+    /// The transport itself failed, for instance because it has no credentials.
+    Other(BoxError),
+}
+
+/// What a [`Client`] is made with: the transport, shared by its clones.
+#[derive(Clone)]
+pub struct Context(Arc<dyn Transport>);
+
+impl Context {
+    /// A context that sends everything through `transport`.
+    #[must_use]
+    pub fn new(transport: Arc<dyn Transport>) -> Self {
+        Self(transport)
+    }
+}
+
+impl fmt::Debug for Context {
+    // A transport holds credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Context")
+    }
+}
+
+/// A [`TransportError::Other`] on its way through generated code, which has no
+/// place for it: it travels as an extension of an answer with status 999, which
+/// no operation documents, and so arrives as `Error::UnexpectedResponse`.
+#[derive(Clone, Debug)]
+pub struct Failure(Arc<BoxError>);
+
+impl Failure {
+    /// The status of the answer that carries a failure.
+    pub const STATUS: u16 = 999;
+
+    /// Takes the failure out of an answer that carries one.
+    #[must_use]
+    pub fn from_response(response: &Response) -> Option<Self> {
+        response.extensions().get().cloned()
+    }
+
+    /// The error that the transport reported.
+    #[must_use]
+    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &**self.0
+    }
+
+    fn into_response(self) -> Response {
+        let mut carrier = http::Response::new(reqwest::Body::default());
+        if let Ok(status) = http::StatusCode::from_u16(Self::STATUS) {
+            *carrier.status_mut() = status;
+        }
+        carrier.extensions_mut().insert(self);
+        Response::from(carrier)
+    }
+}
+
+impl ClientHooks<Context> for Client {
+    async fn exec(&self, mut request: Request, info: &OperationInfo) -> reqwest::Result<Response> {
+        // progenitor sends the version of the description along; the service
+        // does not know this header, and it need not be signed.
+        request.headers_mut().remove("api-version");
+        let Some(operation) = operation(info.operation_id) else {
+            return Ok(Failure(Arc::new(
+                format!("operation {} is not in the table", info.operation_id).into(),
+            ))
+            .into_response());
+        };
+        match self
+            .inner()
+            .0
+            .execute(self.client(), request, operation)
+            .await
+        {
+            Ok(response) if response.status().as_u16() >= 400 => {
+                error_body::normalise(response).await
+            }
+            Ok(response) => Ok(response),
+            Err(TransportError::Http(error)) => Err(error),
+            Err(TransportError::Other(error)) => Ok(Failure(Arc::new(error)).into_response()),
+        }
+    }
+}
+
+fn operation(method_name: &str) -> Option<&'static Operation> {
+    OPERATIONS
+        .iter()
+        .find(|operation| operation.method_name == method_name)
+}

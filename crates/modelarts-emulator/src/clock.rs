@@ -1,0 +1,234 @@
+//! Time, passed in, so that tests never sleep.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// What [`Clock::sleep`] returns.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Tells the time and waits. Everything in the emulator that waits, expires or is dated asks it.
+///
+/// One thing does not: the few milliseconds between two looks at whether a process group has gone,
+/// because the processes live in real time.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The present moment.
+    fn now(&self) -> SystemTime;
+    /// Ready after `duration` has passed on this clock; at once if `duration` is zero.
+    fn sleep(&self, duration: Duration) -> Sleep;
+}
+
+/// The clock on the wall.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        if duration.is_zero() {
+            return Box::pin(std::future::ready(()));
+        }
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// A clock that stands still until it is [advanced](ManualClock::advance).
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Manual>);
+
+#[derive(Debug)]
+struct Manual {
+    now: SystemTime,
+    sleepers: Vec<(SystemTime, oneshot::Sender<()>)>,
+}
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    #[must_use]
+    pub fn at(now: SystemTime) -> Self {
+        Self(Mutex::new(Manual {
+            now,
+            sleepers: Vec::new(),
+        }))
+    }
+
+    /// Moves the clock forward and wakes everyone whose time has come.
+    pub fn advance(&self, duration: Duration) {
+        let mut manual = self.0.lock();
+        manual.now += duration;
+        let now = manual.now;
+        let (due, waiting) = std::mem::take(&mut manual.sleepers)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
+        manual.sleepers = waiting;
+        drop(manual);
+        let due: Vec<(SystemTime, oneshot::Sender<()>)> = due;
+        for (_, wake) in due {
+            // A sleeper that has been dropped no longer cares.
+            let _ = wake.send(());
+        }
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> SystemTime {
+        self.0.lock().now
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        if duration.is_zero() {
+            return Box::pin(std::future::ready(()));
+        }
+        let (wake, woken) = oneshot::channel();
+        let mut manual = self.0.lock();
+        let at = manual.now + duration;
+        manual.sleepers.push((at, wake));
+        drop(manual);
+        Box::pin(async move {
+            if woken.await.is_err() {
+                // The clock is gone: no time will ever pass again.
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+/// A point in time with the service's precision: whole milliseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(i64);
+
+/// The service reports event times in this zone, whatever the region (checklist.md, seed 001).
+const REPORTED_OFFSET: i8 = 8;
+
+impl Moment {
+    /// The present moment on `clock`.
+    pub(crate) fn now(clock: &dyn Clock) -> Self {
+        clock.now().into()
+    }
+
+    pub(crate) const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the epoch, cut off.
+    pub(crate) const fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The same moment with its milliseconds cut off, as the service does nearly everywhere.
+    pub(crate) const fn whole_second(self) -> Self {
+        Self(self.seconds() * 1000)
+    }
+
+    /// Seconds from `earlier` to here, never negative.
+    pub(crate) fn seconds_since(self, earlier: Self) -> f64 {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0)).as_secs_f64()
+    }
+
+    /// `2022-11-26T16:01:36+08:00`, milliseconds cut off.
+    pub(crate) fn rfc3339(self) -> String {
+        self.timestamp()
+            .display_with_offset(Offset::constant(REPORTED_OFFSET))
+            .to_string()
+    }
+
+    /// `20260115T083045Z`, the form of the header `X-Sdk-Date`.
+    pub(crate) fn compact(self) -> String {
+        self.timestamp()
+            .to_zoned(TimeZone::UTC)
+            .strftime("%Y%m%dT%H%M%SZ")
+            .to_string()
+    }
+
+    /// Reads the form of the header `X-Sdk-Date`, nothing else.
+    pub(crate) fn parse_compact(text: &str) -> Option<Self> {
+        if text.len() != "20260115T083045Z".len() {
+            return None;
+        }
+        let civil = DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
+        let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
+        Some(Self(zoned.timestamp().as_millisecond()))
+    }
+
+    /// Reads a moment as the service's searches take it: digits are milliseconds, else RFC 3339.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(moment) = Self::parse_millis(text) {
+            return Some(moment);
+        }
+        let timestamp: Timestamp = text.parse().ok()?;
+        Some(Self(timestamp.as_millisecond()))
+    }
+
+    /// Reads milliseconds written in digits, up to the year 9999.
+    pub(crate) fn parse_millis(text: &str) -> Option<Self> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let millis: i64 = digits.then(|| text.parse().ok())??;
+        Timestamp::from_millisecond(millis).ok()?;
+        Some(Self(millis))
+    }
+
+    fn timestamp(self) -> Timestamp {
+        Timestamp::from_millisecond(self.whole_second().0).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl From<SystemTime> for Moment {
+    fn from(time: SystemTime) -> Self {
+        let millis = match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |m| -m),
+        };
+        Self(millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
+        // The pair of the documented events example.
+        let asked = Moment::parse("1669449696964").unwrap();
+        assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
+        assert_eq!(Moment::parse("2022-11-26T16:01:36+08:00").unwrap(), asked.whole_second());
+        assert_eq!(asked.compact(), "20221126T080136Z");
+        assert_eq!(Moment::parse_compact("20221126T080136Z").unwrap(), asked.whole_second());
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
+            assert_eq!(Moment::parse(text), None, "{text:?}");
+        }
+        for text in ["20221126T080136", "20221326T080136Z", "2022-11-26T08:01Z", ""] {
+            assert_eq!(Moment::parse_compact(text), None, "{text:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_manual_clock_wakes_those_whose_time_has_come() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let soon = clock.sleep(Duration::from_secs(1));
+        let mut later = clock.sleep(Duration::from_secs(10));
+        clock.advance(Duration::from_secs(5));
+        soon.await;
+        assert!(futures::poll!(&mut later).is_pending());
+        clock.advance(Duration::from_secs(5));
+        later.await;
+        assert_eq!(clock.now(), UNIX_EPOCH + Duration::from_secs(10));
+    }
+}

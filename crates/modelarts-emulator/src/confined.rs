@@ -1,0 +1,267 @@
+//! A directory that nothing leads out of: not `..`, not an absolute path, not a link.
+//!
+//! Two of them exist: the OBS root, and the directory of a worker. All copying goes from the one
+//! into the other through [`copy`].
+//!
+//! The check is against accidents and foreign data, not against the job code itself: that runs
+//! under the same user, and could at any moment replace a directory by a link.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use walkdir::WalkDir;
+
+/// A directory, resolved, with the promise described above.
+#[derive(Clone, Debug)]
+pub(crate) struct Confined {
+    root: PathBuf,
+}
+
+/// What [`copy`] does with a link that leads out and with what is neither file nor directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stray {
+    /// Gives up with an error that names it.
+    Refuse,
+    /// Leaves it out and reports it.
+    Skip,
+}
+
+impl Confined {
+    /// Makes `root` if it does not exist.
+    pub(crate) fn create(root: &Path) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        Ok(Self {
+            root: root.canonicalize()?,
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where `relative` really is. It must exist, and lie inside.
+    pub(crate) fn existing(&self, relative: &Path) -> io::Result<PathBuf> {
+        let resolved = self.root.join(plain(relative)?).canonicalize()?;
+        self.inside(resolved, relative)
+    }
+
+    /// The directory `relative`, made if need be, each step of the way checked before the next.
+    pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
+        let mut path = self.root.clone();
+        for part in plain(relative)?.components() {
+            path.push(part);
+            if let Err(error) = fs::create_dir(&path)
+                && error.kind() != io::ErrorKind::AlreadyExists
+            {
+                return Err(error);
+            }
+            path = self.inside(path.canonicalize()?, relative)?;
+            if !path.is_dir() {
+                return Err(about(relative, "is in the way and no directory"));
+            }
+        }
+        Ok(path)
+    }
+
+    fn inside(&self, resolved: PathBuf, asked: &Path) -> io::Result<PathBuf> {
+        if resolved.starts_with(&self.root) {
+            Ok(resolved)
+        } else {
+            Err(about(asked, "is a link that leads out of its root directory"))
+        }
+    }
+}
+
+/// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
+/// was left out. Existing files are replaced, never followed; links inside `from` are followed.
+pub(crate) fn copy(
+    (from, from_path): (&Confined, &Path),
+    (to, to_path): (&Confined, &Path),
+    stray: Stray,
+) -> io::Result<Vec<String>> {
+    let source = from.existing(from_path)?;
+    let single = !source.is_dir();
+    let mut left_out = Vec::new();
+    to.directory(to_path)?;
+    let mut walk = WalkDir::new(&source)
+        .follow_links(true)
+        .sort_by_file_name()
+        .into_iter();
+    while let Some(entry) = walk.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A link that leads nowhere or round in a circle.
+            Err(error) if error.depth() > 0 => {
+                let text = error.to_string();
+                match stray {
+                    Stray::Refuse => return Err(io::Error::other(text)),
+                    Stray::Skip => left_out.push(text),
+                }
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let below = match entry.path().strip_prefix(&source) {
+            Ok(below) if single && below.as_os_str().is_empty() => {
+                Path::new(source.file_name().unwrap_or(OsStr::new("file")))
+            }
+            Ok(below) => below,
+            Err(error) => return Err(io::Error::other(error)),
+        };
+        let real = entry.path().canonicalize()?;
+        let objection = if !real.starts_with(&from.root) {
+            Some("is a link that leads out of its root directory")
+        } else if !(entry.file_type().is_dir() || entry.file_type().is_file()) {
+            Some("is neither a file nor a directory")
+        } else {
+            None
+        };
+        if let Some(objection) = objection {
+            if entry.file_type().is_dir() {
+                walk.skip_current_dir();
+            }
+            let error = about(below, objection);
+            match stray {
+                Stray::Refuse => return Err(error),
+                Stray::Skip => left_out.push(error.to_string()),
+            }
+            continue;
+        }
+        if entry.file_type().is_dir() {
+            to.directory(&to_path.join(below))?;
+            continue;
+        }
+        let directory = to.directory(&to_path.join(below.parent().unwrap_or(Path::new(""))))?;
+        let target = directory.join(entry.file_name());
+        let target = if single { directory.join(below) } else { target };
+        match fs::remove_file(&target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::copy(&real, &target)?;
+    }
+    Ok(left_out)
+}
+
+/// `path` without its trailing slashes and dots, if it has no other steps than names.
+fn plain(path: &Path) -> io::Result<PathBuf> {
+    path.components()
+        .filter(|part| !matches!(part, Component::CurDir))
+        .map(|part| match part {
+            Component::Normal(name) => Ok(name),
+            _ => Err(about(path, "leads out of its root directory")),
+        })
+        .collect()
+}
+
+fn about(path: &Path, what: &str) -> io::Error {
+    io::Error::other(format!("'{}' {what}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Place {
+        _temp: tempfile::TempDir,
+        outside: PathBuf,
+        inside: Confined,
+        target: Confined,
+    }
+
+    fn place() -> Place {
+        let temp = tempfile::tempdir().unwrap();
+        let outside = temp.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("secret"), "secret").unwrap();
+        let inside = Confined::create(&temp.path().join("inside")).unwrap();
+        let target = Confined::create(&temp.path().join("target")).unwrap();
+        Place {
+            _temp: temp,
+            outside,
+            inside,
+            target,
+        }
+    }
+
+    fn refused<T: std::fmt::Debug>(result: io::Result<T>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn dots_and_absolute_paths_do_not_lead_out() {
+        let place = place();
+        for path in ["../outside/secret", "a/../../outside", "/etc/passwd"] {
+            let path = Path::new(path);
+            assert!(refused(place.inside.existing(path)).ends_with("leads out of its root directory"));
+            assert!(refused(place.inside.directory(path)).ends_with("leads out of its root directory"));
+        }
+        assert!(place.inside.directory(Path::new("a/./b/")).unwrap().ends_with("inside/a/b"));
+    }
+
+    #[test]
+    fn links_do_not_lead_out_when_reading() {
+        let place = place();
+        let bucket = place.inside.directory(Path::new("bucket")).unwrap();
+        symlink(&place.outside, bucket.join("door")).unwrap();
+        let read = place.inside.existing(Path::new("bucket/door/secret"));
+        assert_eq!(
+            refused(read),
+            "'bucket/door/secret' is a link that leads out of its root directory"
+        );
+        let from = (&place.inside, Path::new("bucket"));
+        let to = (&place.target, Path::new("copy"));
+        assert_eq!(
+            refused(copy(from, to, Stray::Refuse)),
+            "'door' is a link that leads out of its root directory"
+        );
+        assert_eq!(
+            copy(from, to, Stray::Skip).unwrap(),
+            ["'door' is a link that leads out of its root directory"]
+        );
+        assert!(!place.target.root().join("copy/door").exists());
+    }
+
+    #[test]
+    fn links_do_not_lead_out_when_writing() {
+        let place = place();
+        fs::write(place.inside.root().join("file"), "new").unwrap();
+        symlink(&place.outside, place.target.root().join("door")).unwrap();
+        let from = (&place.inside, Path::new(""));
+        assert_eq!(
+            refused(copy(from, (&place.target, Path::new("door")), Stray::Refuse)),
+            "'door' is a link that leads out of its root directory"
+        );
+        // A link in the place of the file is replaced, what it led to is left alone.
+        symlink(place.outside.join("secret"), place.target.root().join("file")).unwrap();
+        copy(from, (&place.target, Path::new("")), Stray::Refuse).unwrap();
+        assert_eq!(fs::read_to_string(place.outside.join("secret")).unwrap(), "secret");
+        assert_eq!(fs::read_to_string(place.target.root().join("file")).unwrap(), "new");
+    }
+
+    #[test]
+    fn trees_and_single_files_are_copied() {
+        let place = place();
+        let deep = place.inside.directory(Path::new("data/a/b")).unwrap();
+        fs::write(deep.join("x"), "1").unwrap();
+        symlink(deep.join("x"), deep.join("same")).unwrap();
+        copy(
+            (&place.inside, Path::new("data")),
+            (&place.target, Path::new("in")),
+            Stray::Refuse,
+        )
+        .unwrap();
+        assert_eq!(fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(), "1");
+        copy(
+            (&place.inside, Path::new("data/a/b/x")),
+            (&place.target, Path::new("one")),
+            Stray::Refuse,
+        )
+        .unwrap();
+        assert_eq!(fs::read_to_string(place.target.root().join("one/x")).unwrap(), "1");
+    }
+}

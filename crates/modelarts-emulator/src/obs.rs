@@ -1,0 +1,109 @@
+//! `obs://bucket/key` and `/bucket/key` as paths below the OBS root.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// An OBS location, taken apart. Its parts are plain names: no `.`, no `..`, nothing empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ObsPath {
+    parts: Vec<String>,
+    folder: bool,
+}
+
+/// Why a text is no OBS location; the sentence the user sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotAnObsPath(&'static str);
+
+impl fmt::Display for NotAnObsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl ObsPath {
+    /// Reads both spellings. Doubled slashes count as one.
+    pub(crate) fn parse(text: &str) -> Result<Self, NotAnObsPath> {
+        let rest = text
+            .strip_prefix("obs://")
+            .or_else(|| text.strip_prefix('/'))
+            .ok_or(NotAnObsPath("it must start with obs:// or /"))?;
+        if rest.chars().any(char::is_control) {
+            return Err(NotAnObsPath("control characters are not allowed"));
+        }
+        let parts: Vec<String> = rest
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if parts.iter().any(|part| part == "." || part == "..") {
+            return Err(NotAnObsPath("the steps . and .. are not allowed"));
+        }
+        if parts.is_empty() || rest.starts_with('/') {
+            return Err(NotAnObsPath("it names no bucket"));
+        }
+        let folder = rest.ends_with('/') || parts.len() == 1;
+        Ok(Self { parts, folder })
+    }
+
+    /// The path below the OBS root.
+    pub(crate) fn relative(&self) -> PathBuf {
+        self.parts.iter().collect()
+    }
+
+    /// The last part, which the service keeps when it downloads a directory.
+    pub(crate) fn last(&self) -> &str {
+        self.parts.last().map_or("", String::as_str)
+    }
+
+    /// What follows `directory`, if this lies inside it.
+    pub(crate) fn below(&self, directory: &Self) -> Option<PathBuf> {
+        let rest = self.parts.strip_prefix(directory.parts.as_slice())?;
+        (!rest.is_empty()).then(|| rest.iter().collect())
+    }
+}
+
+/// `/bucket/key`, the form in which the service stores and shows it (domain.md 9.9).
+impl fmt::Display for ObsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.parts.join("/"))?;
+        if self.folder { f.write_str("/") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        let url = ObsPath::parse("obs://bucket/a/demo-code/").unwrap();
+        assert_eq!(url, ObsPath::parse("/bucket/a//demo-code/").unwrap());
+        assert_eq!(url.to_string(), "/bucket/a/demo-code/");
+        assert_eq!(url.last(), "demo-code");
+        assert_eq!(url.relative(), PathBuf::from("bucket/a/demo-code"));
+        let boot = ObsPath::parse("/bucket/a/demo-code/src/train.py").unwrap();
+        assert_eq!(boot.to_string(), "/bucket/a/demo-code/src/train.py");
+        assert_eq!(boot.below(&url), Some(PathBuf::from("src/train.py")));
+        assert_eq!(url.below(&url), None);
+        assert_eq!(url.below(&boot), None);
+        assert_eq!(ObsPath::parse("/bucket").unwrap().to_string(), "/bucket/");
+    }
+
+    #[test]
+    fn keys_do_not_lead_out_of_the_root() {
+        for (text, sentence) in [
+            ("obs://bucket/../../etc/passwd", "the steps . and .. are not allowed"),
+            ("/..", "the steps . and .. are not allowed"),
+            ("obs://bucket/./a", "the steps . and .. are not allowed"),
+            ("obs:///etc/passwd", "it names no bucket"),
+            ("//etc/passwd", "it names no bucket"),
+            ("obs://", "it names no bucket"),
+            ("", "it must start with obs:// or /"),
+            ("bucket/key", "it must start with obs:// or /"),
+            ("https://bucket/key", "it must start with obs:// or /"),
+            ("/bucket/a\0b", "control characters are not allowed"),
+        ] {
+            assert_eq!(ObsPath::parse(text), Err(NotAnObsPath(sentence)), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Checks signatures of the algorithm SDK-HMAC-SHA256 (`auth.md` section 1), dialect `Access=`.
+//!
+//! Written from the description, not shared with the client: code that both sides share can only
+//! agree with its own mistakes.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use axum::http::HeaderMap;
+use hmac::{Hmac, KeyInit, Mac};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
+use sha2::{Digest, Sha256};
+
+use crate::clock::Moment;
+
+const ALGORITHM: &str = "SDK-HMAC-SHA256";
+
+/// How far the client's clock may be off, in either direction.
+pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
+
+/// Everything but `A-Z a-z 0-9 - _ . ~` is percent-encoded, in upper case.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A request as it arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// The method; its case does not matter.
+    pub method: &'a str,
+    /// The path as sent, percent-encoded, without the query.
+    pub path: &'a str,
+    /// The query as sent, without the question mark; empty if there is none.
+    pub query: &'a str,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+    /// The exact bytes of the body.
+    pub body: &'a [u8],
+}
+
+/// Why a request is not accepted. The text is what the gateway says (`auth.md` 1.10); where no
+/// document has one, it is ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Neither a signature nor a token.
+    NoCredentials,
+    /// The `Authorization` header says something else than this verifier knows, for example a
+    /// scoped (`Credential=`) or derived (`V11-HMAC-SHA256`) signature.
+    UnsupportedAlgorithm {
+        /// What it said: its first word, or the word and `Credential=`.
+        said: String,
+    },
+    /// The `Authorization` header, or `X-Sdk-Date`, cannot be read or does not fit the request.
+    Malformed {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// No such access key.
+    UnknownKey {
+        /// The access key.
+        access_key: String,
+    },
+    /// Signed too long ago, or too far ahead.
+    Expired {
+        /// `X-Sdk-Date` as sent.
+        signed: String,
+        /// The server's time in the same form.
+        server: String,
+    },
+    /// The signature is not the one of this request and this key.
+    Mismatch {
+        /// The canonical request as the server sees it, `|` for line ends.
+        canonical_request: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCredentials => f.write_str("x-auth-token not found"),
+            Self::UnsupportedAlgorithm { said } => {
+                write!(f, "calc aksk signature fail:unsupported algorithm:{said}")
+            }
+            Self::Malformed { what } => write!(f, "calc aksk signature fail:{what}"),
+            Self::UnknownKey { access_key } => write!(f, "ak {access_key} not exist"),
+            Self::Expired { signed, server } => write!(
+                f,
+                "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
+            ),
+            Self::Mismatch { canonical_request } => {
+                write!(f, "verify aksk signature fail, canonicalRequest:{canonical_request}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Accepts a request signed with a known key, and returns that access key.
+///
+/// `secret_of` gives the secret key of an access key. Nothing else goes in: the same arguments
+/// always give the same answer.
+///
+/// # Errors
+/// The first [`Refusal`] that applies.
+pub fn verify(
+    request: Received<'_>,
+    now: SystemTime,
+    secret_of: impl Fn(&str) -> Option<String>,
+) -> Result<String, Refusal> {
+    let authorization = Authorization::of(request.headers)?;
+    let date = single(request.headers, "x-sdk-date").ok_or(Refusal::Malformed {
+        what: "header x-sdk-date not found",
+    })?;
+    let date = std::str::from_utf8(date).unwrap_or_default();
+    let signed = Moment::parse_compact(date).ok_or(Refusal::Malformed {
+        what: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
+    })?;
+    if !authorization.signed_headers.contains(&"x-sdk-date") {
+        return Err(Refusal::Malformed {
+            what: "header x-sdk-date is not signed",
+        });
+    }
+    let secret = secret_of(authorization.access_key).ok_or_else(|| Refusal::UnknownKey {
+        access_key: authorization.access_key.to_owned(),
+    })?;
+    let now = Moment::from(now);
+    if now.millis().abs_diff(signed.millis()) > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX) {
+        return Err(Refusal::Expired {
+            signed: date.to_owned(),
+            server: now.compact(),
+        });
+    }
+    let headers = canonical_headers(request.headers, &authorization.signed_headers)?;
+    let body_hash = body_hash(request.headers, request.body)?;
+    let canonical = |query: String| {
+        let mut text = Vec::new();
+        text.extend_from_slice(request.method.to_ascii_uppercase().as_bytes());
+        text.push(b'\n');
+        text.extend_from_slice(canonical_path(request.path).as_bytes());
+        text.push(b'\n');
+        text.extend_from_slice(query.as_bytes());
+        text.push(b'\n');
+        text.extend_from_slice(&headers);
+        text.push(b'\n');
+        text.extend_from_slice(authorization.signed_headers.join(";").as_bytes());
+        text.push(b'\n');
+        text.extend_from_slice(body_hash.as_bytes());
+        text
+    };
+    let given = unhex(authorization.signature);
+    let matches = |canonical: &[u8]| {
+        let to_sign = format!("{ALGORITHM}\n{date}\n{}", hex(&Sha256::digest(canonical)));
+        let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes());
+        match (&given, mac) {
+            // `verify_slice` takes the same time wherever the first difference is.
+            (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
+            _ => false,
+        }
+    };
+    let (by_value, as_sent) = canonical_queries(request.query);
+    let expected = canonical(by_value);
+    if matches(&expected) || as_sent.is_some_and(|query| matches(&canonical(query))) {
+        Ok(authorization.access_key.to_owned())
+    } else {
+        Err(Refusal::Mismatch {
+            canonical_request: String::from_utf8_lossy(&expected).replace('\n', "|"),
+        })
+    }
+}
+
+struct Authorization<'a> {
+    access_key: &'a str,
+    signed_headers: Vec<&'a str>,
+    signature: &'a str,
+}
+
+impl<'a> Authorization<'a> {
+    fn of(headers: &'a HeaderMap) -> Result<Self, Refusal> {
+        let header = single(headers, "authorization").ok_or(Refusal::NoCredentials)?;
+        let malformed = |what| Refusal::Malformed { what };
+        let text = std::str::from_utf8(header).map_err(|_| malformed("header authorization is not text"))?;
+        let (algorithm, rest) = text.split_once(' ').unwrap_or((text, ""));
+        if algorithm != ALGORITHM {
+            return Err(Refusal::UnsupportedAlgorithm { said: algorithm.into() });
+        }
+        if rest.starts_with("Credential=") {
+            return Err(Refusal::UnsupportedAlgorithm {
+                said: format!("{algorithm} Credential="),
+            });
+        }
+        let fields: Vec<&str> = rest.split(", ").collect();
+        let [access, signed, signature] = fields.as_slice() else {
+            return Err(malformed(
+                "header authorization is not of the form Access=, SignedHeaders=, Signature=",
+            ));
+        };
+        let field = |text: &'a str, name| {
+            text.strip_prefix(name).ok_or(malformed(
+                "header authorization is not of the form Access=, SignedHeaders=, Signature=",
+            ))
+        };
+        Ok(Self {
+            access_key: field(access, "Access=")?,
+            signed_headers: field(signed, "SignedHeaders=")?.split(';').collect(),
+            signature: field(signature, "Signature=")?,
+        })
+    }
+}
+
+/// The value of a header that must not be there twice.
+fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => Some(value.as_bytes()),
+        _ => None,
+    }
+}
+
+/// `name:value` lines for the signed headers, which must be sorted, in lower case and all there.
+fn canonical_headers(headers: &HeaderMap, signed: &[&str]) -> Result<Vec<u8>, Refusal> {
+    let sorted = signed.windows(2).all(|pair| pair[0] < pair[1]);
+    let lower = signed.iter().all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
+    if !sorted || !lower {
+        return Err(Refusal::Malformed {
+            what: "SignedHeaders must be sorted and in lower case",
+        });
+    }
+    let mut lines = Vec::new();
+    for name in signed {
+        let value = single(headers, name).ok_or(Refusal::Malformed {
+            what: "a header of SignedHeaders is not in the request",
+        })?;
+        lines.extend_from_slice(name.as_bytes());
+        lines.push(b':');
+        lines.extend_from_slice(value.trim_ascii());
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// Decoded once, split at slashes, encoded again, closed with a slash.
+fn canonical_path(path: &str) -> String {
+    let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
+    let mut canonical = decoded
+        .split(|byte| *byte == b'/')
+        .map(encode)
+        .collect::<Vec<_>>()
+        .join("/");
+    if !canonical.ends_with('/') {
+        canonical.push('/');
+    }
+    canonical
+}
+
+/// The pairs sorted by key and value. If a key repeats, also with its values in the order in which
+/// they were sent, because a signer may have sorted them as numbers.
+fn canonical_queries(query: &str) -> (String, Option<String>) {
+    let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decode = |text: &str| percent_decode(text.as_bytes()).collect();
+            (decode(key), decode(value))
+        })
+        .collect();
+    let join = |pairs: &[(Vec<u8>, Vec<u8>)]| {
+        pairs
+            .iter()
+            .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
+            .collect::<Vec<_>>()
+            .join("&")
+    };
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
+    let as_sent = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0).then(|| join(&pairs));
+    pairs.sort();
+    (join(&pairs), as_sent)
+}
+
+/// The last line of the canonical request. A hash that the client sends must be the body's.
+fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, Refusal> {
+    let actual = hex(&Sha256::digest(body));
+    match single(headers, "x-sdk-content-sha256") {
+        // The official signer ignores the header when there is no body.
+        _ if body.is_empty() => Ok(actual),
+        None => Ok(actual),
+        Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
+        Some(claimed) if claimed == actual.as_bytes() => Ok(actual),
+        Some(_) => Err(Refusal::Malformed {
+            what: "header x-sdk-content-sha256 is not the hash of the body",
+        }),
+    }
+}
+
+fn encode(bytes: impl AsRef<[u8]>) -> String {
+    percent_encode(bytes.as_ref(), RESERVED).to_string()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Lower case only, as the signature is written.
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if text.len() % 2 != 0 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
+        .collect()
+}
