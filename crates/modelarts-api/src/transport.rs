@@ -1,6 +1,11 @@
 //! The seam: every request that generated code makes goes through here.
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
 use reqwest::{Request, Response};
@@ -64,7 +69,7 @@ impl fmt::Debug for Context {
 /// place for it: it travels as an extension of an answer with status 999, which
 /// no operation documents, and so arrives as `Error::UnexpectedResponse`.
 #[derive(Clone, Debug)]
-pub struct Failure(Arc<BoxError>);
+pub struct Failure(Arc<Mutex<Option<BoxError>>>);
 
 impl Failure {
     /// The status of the answer that carries a failure.
@@ -72,22 +77,24 @@ impl Failure {
 
     /// Takes the failure out of an answer that carries one.
     #[must_use]
-    pub fn from_response(response: &Response) -> Option<Self> {
-        response.extensions().get().cloned()
+    pub fn from_response(response: &Response) -> Option<BoxError> {
+        let carried = response.extensions().get::<Self>()?;
+        // Extensions must be clones; the error itself is taken once.
+        carried
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
-    /// The error that the transport reported.
-    #[must_use]
-    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        &**self.0
-    }
-
-    fn into_response(self) -> Response {
+    fn carry(error: BoxError) -> Response {
         let mut carrier = http::Response::new(reqwest::Body::default());
         if let Ok(status) = http::StatusCode::from_u16(Self::STATUS) {
             *carrier.status_mut() = status;
         }
-        carrier.extensions_mut().insert(self);
+        carrier
+            .extensions_mut()
+            .insert(Self(Arc::new(Mutex::new(Some(error)))));
         Response::from(carrier)
     }
 }
@@ -98,10 +105,8 @@ impl ClientHooks<Context> for Client {
         // does not know this header, and it need not be signed.
         request.headers_mut().remove("api-version");
         let Some(operation) = operation(info.operation_id) else {
-            return Ok(Failure(Arc::new(
-                format!("operation {} is not in the table", info.operation_id).into(),
-            ))
-            .into_response());
+            let message = format!("operation {} is not in the table", info.operation_id);
+            return Ok(Failure::carry(message.into()));
         };
         match self
             .inner()
@@ -114,7 +119,7 @@ impl ClientHooks<Context> for Client {
             }
             Ok(response) => Ok(response),
             Err(TransportError::Http(error)) => Err(error),
-            Err(TransportError::Other(error)) => Ok(Failure(Arc::new(error)).into_response()),
+            Err(TransportError::Other(error)) => Ok(Failure::carry(error)),
         }
     }
 }

@@ -1,0 +1,158 @@
+//! Who is asking.
+
+use std::fmt;
+
+use modelarts_api::BoxFuture;
+
+use crate::error::Error;
+
+/// What a request is authenticated with. Nothing prints the secrets.
+#[derive(Clone)]
+pub struct Credentials(pub(crate) Kind);
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    Keys {
+        access_key: String,
+        secret_key: String,
+        security_token: Option<String>,
+    },
+    Token(String),
+}
+
+impl Credentials {
+    /// An access key and its secret key (AK/SK). Requests are signed.
+    #[must_use]
+    pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
+        Self(Kind::Keys {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            security_token: None,
+        })
+    }
+
+    /// A temporary access key, which goes with a security token.
+    #[must_use]
+    pub fn temporary_keys(
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+        security_token: impl Into<String>,
+    ) -> Self {
+        Self(Kind::Keys {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            security_token: Some(security_token.into()),
+        })
+    }
+
+    /// A token from IAM, which is sent as `X-Auth-Token`.
+    #[must_use]
+    pub fn token(token: impl Into<String>) -> Self {
+        Self(Kind::Token(token.into()))
+    }
+
+    /// What is wrong with them before anything is sent.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let parts: &[(&str, &str)] = match &self.0 {
+            Kind::Keys {
+                access_key,
+                secret_key,
+                security_token,
+            } => &[
+                ("access key", access_key),
+                ("secret key", secret_key),
+                (
+                    "security token",
+                    security_token.as_deref().unwrap_or("unused"),
+                ),
+            ],
+            Kind::Token(token) => &[("token", token)],
+        };
+        for (name, value) in parts {
+            if value.trim().is_empty() {
+                return Err(Error::config(format!("the {name} is empty")));
+            }
+            // A stray newline from a file would end as an obscure header error.
+            if value.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(Error::config(format!(
+                    "the {name} contains white space or control characters; check how it was copied"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Keys { security_token, .. } => f
+                .debug_struct("Keys")
+                .field("access_key", &"***")
+                .field("secret_key", &"***")
+                .field("security_token", &security_token.as_ref().map(|_| "***"))
+                .finish(),
+            Kind::Token(_) => f.write_str("Token(***)"),
+        }
+    }
+}
+
+/// Where credentials come from. A provider is asked before every attempt, so it
+/// keeps what it has until that runs out.
+pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
+    /// Credentials that are valid now.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn credentials(&self) -> BoxFuture<'_, Result<Credentials, Error>>;
+
+    /// What is wrong before anything is sent, if that can be known.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl ProvideCredentials for Credentials {
+    fn credentials(&self) -> BoxFuture<'_, Result<Credentials, Error>> {
+        Box::pin(std::future::ready(Ok(self.clone())))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Credentials::check(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_secret() {
+        for credentials in [
+            Credentials::keys("AKACCESS", "SKSECRET"),
+            Credentials::temporary_keys("AKACCESS", "SKSECRET", "STSECRET"),
+            Credentials::token("TKSECRET"),
+        ] {
+            for text in [format!("{credentials:?}"), format!("{credentials:#?}")] {
+                assert!(
+                    !text.contains("SECRET") && !text.contains("ACCESS"),
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn blank_and_broken_secrets_are_refused_without_being_shown() {
+        let error = Credentials::keys("AK", "SECRET\n").check().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the secret key contains white space or control characters; check how it was copied"
+        );
+        let error = Credentials::token(" ").check().unwrap_err();
+        assert_eq!(error.to_string(), "the token is empty");
+    }
+}

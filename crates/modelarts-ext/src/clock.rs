@@ -1,0 +1,57 @@
+//! Time, passed in.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use modelarts_api::BoxFuture;
+
+/// Where the client takes the time from: for signatures, expiry, retries and
+/// waiting. Tests pass a clock of their own, so that nothing really sleeps.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// What time it is.
+    fn now(&self) -> SystemTime;
+
+    /// Waits.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+}
+
+/// The time of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// The time since `start`; zero when the clock was set back.
+pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
+    clock.now().duration_since(start).unwrap_or_default()
+}
+
+/// Milliseconds since the epoch, as the service counts.
+pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
+    let signed = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => signed(after),
+        Err(before) => -signed(before.duration()),
+    }
+}
+
+/// The time of a count of milliseconds since the epoch.
+pub(crate) fn from_epoch_millis(millis: i64) -> SystemTime {
+    let distance = Duration::from_millis(millis.unsigned_abs());
+    let time = if millis >= 0 {
+        SystemTime::UNIX_EPOCH.checked_add(distance)
+    } else {
+        SystemTime::UNIX_EPOCH.checked_sub(distance)
+    };
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}

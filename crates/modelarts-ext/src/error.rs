@@ -1,0 +1,317 @@
+//! One error for everything that can go wrong.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use modelarts_api::types::ApiError;
+
+/// What went wrong with a call, and what is known about it.
+///
+/// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
+/// [`status`](Self::status), [`code`](Self::code), and so on.
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    call: Call,
+    status: Option<u16>,
+    code: Option<String>,
+    service_message: Option<String>,
+    solution: Option<String>,
+    body: Option<String>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What is known about the call that an error ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Duration,
+}
+
+/// The kinds of errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The client was set up wrongly. Nothing was sent.
+    Config,
+    /// The call was made wrongly. Nothing was sent.
+    Invalid,
+    /// There are no usable credentials. Nothing was sent.
+    Credentials,
+    /// The service could not be reached, or the connection broke.
+    Connection,
+    /// The service did not answer in time.
+    Timeout,
+    /// The service answered with an error.
+    Service,
+    /// What was asked for is not ready yet; ask again later.
+    NotReady,
+    /// The answer could not be understood.
+    Decode,
+    /// The answer is none that the description knows, such as a redirect.
+    Unexpected,
+}
+
+/// Service codes that mean "there is no such thing", whatever the HTTP status is.
+const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+/// 400 with this code is said of algorithms that do not exist and, by one page,
+/// of other wrong values; with 404 it can only be the former.
+const THROTTLED: [&str; 3] = ["ModelArts.2799", "ModelArts.6101", "APIGW.0308"];
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            call: Call::default(),
+            status: None,
+            code: None,
+            service_message: None,
+            solution: None,
+            body: None,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// An error answer of the service.
+    pub(crate) fn service(status: u16, body: &ApiError) -> Self {
+        let mut error = Self::new(ErrorKind::Service, "");
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        error.0.status = Some(status);
+        error.0.code = text(&body.error_code);
+        error.0.service_message = text(&body.error_msg).or_else(|| text(&body.error_message));
+        error.0.solution = text(&body.error_solution);
+        error.0.call.request_id = text(&body.request_id);
+        error
+    }
+
+    pub(crate) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds what to do about it, unless the service said so itself.
+    pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
+        self.0.solution = self.0.solution.or(solution);
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    pub(crate) fn with_body(mut self, body: String) -> Self {
+        self.0.body = Some(body);
+        self
+    }
+
+    /// Adds what the transport knows; what the answer itself said stays.
+    pub(crate) fn in_call(mut self, call: Call) -> Self {
+        let request_id = call.request_id.or(self.0.call.request_id.take());
+        self.0.call = Call { request_id, ..call };
+        self
+    }
+
+    /// What kind of error it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the thing that was asked for does not exist. For jobs the service
+    /// says so with HTTP 400 and a code of its own.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.0.kind == ErrorKind::Service
+            && match self.code() {
+                Some(code) if NOT_FOUND.contains(&code) => true,
+                Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
+                // A wrong project or path is 404 too, but not a missing thing.
+                Some("ModelArts.2786" | "APIGW.0101") => false,
+                _ => self.status() == Some(404),
+            }
+    }
+
+    /// Whether the service asks to slow down.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        self.status() == Some(429) || self.code().is_some_and(|code| THROTTLED.contains(&code))
+    }
+
+    /// Whether the state of the thing does not admit what was asked for.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(409) || self.code() == Some("ModelArts.2751")
+    }
+
+    /// Whether time ran out.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
+    }
+
+    /// Whether the service does not accept the credentials, or there are none.
+    #[must_use]
+    pub fn is_auth(&self) -> bool {
+        self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
+    }
+
+    /// Whether what was asked for will exist later, such as the log of a job
+    /// that is not running yet.
+    #[must_use]
+    pub fn is_not_ready(&self) -> bool {
+        self.0.kind == ErrorKind::NotReady
+            || matches!(
+                self.code(),
+                Some("ModelArts.2776" | "ModelArts.2777" | "ModelArts.2818")
+            )
+    }
+
+    /// Whether the same call may succeed later without anything being changed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self.0.kind {
+            ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
+            ErrorKind::Service | ErrorKind::Unexpected => {
+                self.is_throttled()
+                    || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
+                    || self.code() == Some("ModelArts.2878")
+            }
+            _ => false,
+        }
+    }
+
+    /// The HTTP status of the answer.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// The service's own code, such as `ModelArts.2775`.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// What the service said.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.0.service_message.as_deref()
+    }
+
+    /// What the service says can be done about it.
+    #[must_use]
+    pub fn solution(&self) -> Option<&str> {
+        self.0.solution.as_deref()
+    }
+
+    /// The id of the request, which support asks for.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.call.request_id.as_deref()
+    }
+
+    /// How often the request was sent.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.call.attempts
+    }
+
+    /// How long the call took, all attempts together.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.0.call.elapsed
+    }
+
+    /// The operation, such as `ShowTrainingJobDetails`.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.call.operation
+    }
+
+    /// The body of an answer that could not be understood.
+    #[must_use]
+    pub fn body(&self) -> Option<&str> {
+        self.0.body.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some(operation) = inner.call.operation {
+            write!(f, "{operation}: ")?;
+        }
+        match inner.kind {
+            ErrorKind::Service => {
+                let message = inner.service_message.as_deref();
+                f.write_str(message.unwrap_or("the service gave no reason").trim())?;
+            }
+            _ => f.write_str(&inner.message)?,
+        }
+        let mut facts = Vec::new();
+        facts.extend(inner.code.clone());
+        facts.extend(inner.status.map(|status| format!("HTTP {status}")));
+        facts.extend(
+            inner
+                .call
+                .request_id
+                .as_ref()
+                .map(|id| format!("request id {id}")),
+        );
+        if inner.call.attempts > 1 {
+            facts.push(format!("{} attempts", inner.call.attempts));
+        }
+        if !facts.is_empty() {
+            write!(f, " ({})", facts.join(", "))?;
+        }
+        if let Some(solution) = &inner.solution {
+            write!(f, "; {}", solution.trim())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let source = self.0.source.as_deref()?;
+        Some(source)
+    }
+}
+
+/// Says what a chain of errors says, each part once.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        source = error.source();
+    }
+    text
+}

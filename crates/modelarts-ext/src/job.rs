@@ -1,0 +1,254 @@
+//! Training jobs: found, watched and ended.
+
+use std::{fmt, time::SystemTime};
+
+use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
+
+use crate::{
+    client::Client, clock::from_epoch_millis, create::CreateJob, error::Error, events::Events,
+    list::ListJobs, logs::Logs, wait::Wait,
+};
+
+/// The training jobs of a project.
+#[derive(Clone, Debug)]
+pub struct TrainingJobs {
+    client: Client,
+}
+
+impl TrainingJobs {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// Searches jobs; without a filter, all of them, the newest first.
+    #[must_use]
+    pub fn list(&self) -> ListJobs {
+        ListJobs::new(self.client.clone())
+    }
+
+    /// Gets a job with its details.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] when there is no such job.
+    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
+        let id = parse_id(id.as_ref())?;
+        let details = show(&self.client, &id).await?;
+        Ok(Job {
+            client: self.client.clone(),
+            id,
+            details,
+        })
+    }
+
+    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    #[must_use]
+    pub fn create(&self, name: impl Into<String>) -> CreateJob {
+        CreateJob::new(self.client.clone(), name.into())
+    }
+}
+
+/// A training job, as it was when it was last looked at.
+#[derive(Clone)]
+pub struct Job {
+    client: Client,
+    id: types::TrainingJobId,
+    details: TrainingJob,
+}
+
+impl Job {
+    /// A job from an answer of the service. `None` when the answer has no usable id.
+    pub(crate) fn from_details(client: Client, details: TrainingJob) -> Option<Self> {
+        let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
+        Some(Self {
+            client,
+            id,
+            details,
+        })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn training_job_id(&self) -> &types::TrainingJobId {
+        &self.id
+    }
+
+    fn metadata(&self) -> Option<&JobMetadata> {
+        self.details.metadata.as_ref()
+    }
+
+    /// The status part of the details.
+    #[must_use]
+    pub fn status(&self) -> Option<&JobStatus> {
+        self.details.status.as_ref()
+    }
+
+    /// The id of the job.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The name of the job.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.metadata()
+            .and_then(|metadata| metadata.name.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// The phase. A job that says nothing about it counts as being created.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.status()
+            .and_then(|status| status.phase.clone())
+            .map_or(Phase::Creating, Phase::canonical)
+    }
+
+    /// The phase in more detail. The service adds values to this set, and
+    /// advises not to rely on them.
+    #[must_use]
+    pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
+        self.status()?.secondary_phase.as_ref()
+    }
+
+    /// Whether the job has ended, whatever the end was.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        is_final(&self.phase())
+    }
+
+    /// When the job was made.
+    #[must_use]
+    pub fn created_at(&self) -> Option<SystemTime> {
+        Some(from_epoch_millis(self.metadata()?.create_time?))
+    }
+
+    /// The names of the tasks, such as `worker-0`. Logs belong to tasks.
+    #[must_use]
+    pub fn tasks(&self) -> &[String] {
+        self.status().map_or(&[], |status| &status.tasks)
+    }
+
+    /// Everything that the service said about the job.
+    #[must_use]
+    pub fn details(&self) -> &TrainingJob {
+        &self.details
+    }
+
+    /// Where the outputs lie: the name of each channel, and its OBS path.
+    pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let outputs = self.details.algorithm.as_ref().map(|a| &a.outputs);
+        outputs.into_iter().flatten().filter_map(|output| {
+            let place = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
+            Some((output.name.as_deref()?, place))
+        })
+    }
+
+    /// Looks at the job again.
+    ///
+    /// # Errors
+    /// As [`TrainingJobs::get`].
+    pub async fn refresh(&mut self) -> Result<(), Error> {
+        self.details = show(&self.client, &self.id).await?;
+        Ok(())
+    }
+
+    /// The events of the job: what happened, when.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events::new(self.clone())
+    }
+
+    /// The log of a task, such as `worker-0`.
+    #[must_use]
+    pub fn logs(&self, task: impl Into<String>) -> Logs {
+        Logs::new(self.clone(), task.into())
+    }
+
+    /// Waits until the job ends.
+    #[must_use]
+    pub fn wait(&self) -> Wait {
+        Wait::new(self.clone())
+    }
+
+    /// Asks the service to stop the job. The job is terminated when its
+    /// processes have ended, so wait for that.
+    ///
+    /// # Errors
+    /// [`Error::is_conflict`] when the job has ended already.
+    pub async fn terminate(&self) -> Result<Job, Error> {
+        let body = types::StopTrainingJobRequest::builder().action_type("terminate");
+        let answer = self
+            .client
+            .call(|api| {
+                api.stop_training_job()
+                    .project_id(self.client.project_id())
+                    .training_job_id(self.id.clone())
+                    .body(body)
+                    .send()
+            })
+            .await?;
+        Ok(Job {
+            client: self.client.clone(),
+            id: self.id.clone(),
+            details: answer.into_inner(),
+        })
+    }
+
+    /// Deletes the job, its events and its logs. What it wrote to OBS stays.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] when it does not exist any more.
+    pub async fn delete(&self) -> Result<(), Error> {
+        self.client
+            .call(|api| {
+                api.delete_training_job()
+                    .project_id(self.client.project_id())
+                    .training_job_id(self.id.clone())
+                    .send()
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job")
+            .field("id", &self.id())
+            .field("name", &self.name())
+            .field("phase", &self.phase())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a phase is one that a job does not leave.
+pub(crate) fn is_final(phase: &Phase) -> bool {
+    matches!(
+        phase,
+        Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
+    )
+}
+
+pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
+    id.parse().map_err(|_| {
+        Error::invalid(format!(
+            "the job id {id:?} is wrong; it has 1 to 128 letters, digits, and -_.~, and does not \
+             begin with a dot"
+        ))
+    })
+}
+
+async fn show(client: &Client, id: &types::TrainingJobId) -> Result<TrainingJob, Error> {
+    let answer = client
+        .call(|api| {
+            api.show_training_job_details()
+                .project_id(client.project_id())
+                .training_job_id(id.clone())
+                .send()
+        })
+        .await?;
+    Ok(answer.into_inner())
+}

@@ -1,0 +1,65 @@
+//! Why a signature was refused.
+//!
+//! The gateway shows the canonical request that it made, with `|` for each line
+//! end. Where it differs from ours something on the way changed the request.
+
+/// The first place where the gateway's canonical request differs from ours.
+pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
+    let (_, theirs) = message.split_once("canonicalRequest:")?;
+    let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();
+    let ours: Vec<&str> = ours.split('\n').map(str::trim).collect();
+    let at = (0..ours.len().max(theirs.len())).find(|at| ours.get(*at) != theirs.get(*at));
+    let Some(at) = at else {
+        return Some("the gateway saw the request as it was signed; check the secret key".into());
+    };
+    let part = match at {
+        0 => "the method",
+        1 => "the path",
+        2 => "the query",
+        at if at + 1 == ours.len() => "the hash of the body",
+        at if at + 2 == ours.len() => "the list of signed headers",
+        _ => "a header",
+    };
+    let show = |line: Option<&&str>| match line.copied() {
+        None => "nothing".to_owned(),
+        Some(line) if line.starts_with("x-security-token") => "x-security-token:***".to_owned(),
+        Some(line) => format!("{line:?}"),
+    };
+    Some(format!(
+        "the gateway saw another request than was signed: {part} is {} there and was {} here",
+        show(theirs.get(at)),
+        show(ours.get(at)),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "GET\n/v2/p/\na=1\nhost:h\nx-security-token:SECRET\n\nhost\nhash";
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let seen = |theirs: &str| {
+            explain(
+                &format!("verify aksk signature fail, canonicalRequest:{theirs}"),
+                OURS,
+            )
+        };
+        assert_eq!(
+            seen("GET|/v2/p/|a=2|host:h|x-security-token:SECRET||host|hash").unwrap(),
+            "the gateway saw another request than was signed: the query is \"a=2\" there and was \
+             \"a=1\" here"
+        );
+        assert_eq!(
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:OTHER||host|hash").unwrap(),
+            "the gateway saw another request than was signed: a header is x-security-token:*** \
+             there and was x-security-token:*** here"
+        );
+        assert_eq!(
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:SECRET||host|hash").unwrap(),
+            "the gateway saw the request as it was signed; check the secret key"
+        );
+        assert_eq!(explain("ak X not exist", OURS), None);
+    }
+}

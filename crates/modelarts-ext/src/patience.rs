@@ -1,0 +1,36 @@
+//! A few bad answers do not end a long watch.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{clock::Clock, error::Error};
+
+/// How long a watch goes on while nothing but errors comes back.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Counts errors that may pass by themselves, and gives up when they do not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience {
+    since: Option<SystemTime>,
+    /// How many errors were passed over in all.
+    pub(crate) errors: u32,
+}
+
+impl Patience {
+    /// Something worked.
+    pub(crate) fn restore(&mut self) {
+        self.since = None;
+    }
+
+    /// Passes over an error, or gives it back.
+    pub(crate) fn bear(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
+        let passing = error.is_retryable() || error.kind() == crate::ErrorKind::Decode;
+        let now = clock.now();
+        let since = *self.since.get_or_insert(now);
+        if !passing || now.duration_since(since).unwrap_or_default() > LIMIT {
+            return Err(error);
+        }
+        tracing::debug!(%error, "passed over");
+        self.errors += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! What the transport knows about a call, for whoever made it.
+//!
+//! Generated code stands between the two and passes none of it on, so it travels
+//! beside it, in a task-local that [`Client::call`](crate::Client::call) sets up.
+
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use modelarts_api::{decode::Observer, lenient::Dropped};
+
+use crate::error::Call;
+
+tokio::task_local! {
+    static CURRENT: Arc<Record>;
+}
+
+#[derive(Default)]
+pub(crate) struct Record(Mutex<Facts>);
+
+/// What is known so far.
+#[derive(Clone, Default)]
+pub(crate) struct Facts {
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) status: Option<u16>,
+    pub(crate) request_id: Option<String>,
+    /// The body that was decoded; `None` when the operation answers without one.
+    pub(crate) body: Option<Bytes>,
+    pub(crate) dropped: Dropped,
+    /// What was signed last.
+    pub(crate) canonical_request: Option<String>,
+    /// Whether an attempt may have been executed without an answer reaching us.
+    pub(crate) lost: bool,
+}
+
+impl Record {
+    /// The record of the call that runs in this task, or one that nobody reads.
+    pub(crate) fn current() -> Arc<Self> {
+        CURRENT.try_with(Arc::clone).unwrap_or_default()
+    }
+
+    /// Runs a call with a record of its own.
+    pub(crate) async fn scope<F: Future>(call: F) -> (F::Output, Facts) {
+        let record = Arc::new(Self::default());
+        let output = CURRENT.scope(Arc::clone(&record), call).await;
+        let facts = record.lock().clone();
+        (output, facts)
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {
+        change(&mut self.lock());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        // Facts are written whole; a panic elsewhere leaves them readable.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Facts {
+    pub(crate) fn call(&self) -> Call {
+        Call {
+            operation: self.operation,
+            request_id: self.request_id.clone(),
+            attempts: self.attempts,
+            elapsed: self.elapsed,
+        }
+    }
+}
+
+impl Observer for Record {
+    fn decoded(&self, body: &Bytes, dropped: &Dropped) {
+        self.update(|facts| {
+            facts.body = Some(body.clone());
+            facts.dropped = dropped.clone();
+        });
+    }
+}

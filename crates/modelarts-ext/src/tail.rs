@@ -1,0 +1,212 @@
+//! What is new in a log of which only the newest part can be seen.
+
+use modelarts_api::types::LogPreview;
+
+use crate::logs::LogItem;
+
+/// How much of what was given is kept to find it again, where the service does
+/// not say truthfully how long the log is.
+const OVERLAP: usize = 64 << 10;
+
+/// How far a log has been read.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    /// How many bytes of the log were read, gaps counted.
+    read: u64,
+    /// The end of what was read.
+    end: String,
+    /// The beginning of a line whose end has not come yet.
+    line: String,
+}
+
+impl Tail {
+    /// The items that a new look at the log adds.
+    pub(crate) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
+        let content = preview
+            .content
+            .as_deref()
+            // The name that the field had before 2022.
+            .or(preview.context.as_deref())
+            .unwrap_or_default();
+        let mut items = Vec::new();
+        let (new, gap) = self.new_part(content, preview);
+        if let Some(bytes) = gap {
+            items.extend(self.finish());
+            items.push(LogItem::Gap { bytes });
+        }
+        self.end.push_str(new);
+        let cut = self.end.len().saturating_sub(OVERLAP);
+        let cut = (cut..=self.end.len())
+            .find(|at| self.end.is_char_boundary(*at))
+            .unwrap_or_default();
+        self.end.drain(..cut);
+        let mut rest = new;
+        while let Some((head, tail)) = rest.split_once('\n') {
+            self.line.push_str(head);
+            let line = std::mem::take(&mut self.line);
+            items.push(LogItem::Line(
+                line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
+            ));
+            rest = tail;
+        }
+        self.line.push_str(rest);
+        items
+    }
+
+    /// The last line, if it has no end.
+    pub(crate) fn finish(&mut self) -> Option<LogItem> {
+        let line = std::mem::take(&mut self.line);
+        (!line.is_empty()).then_some(LogItem::Line(line))
+    }
+
+    /// The part of `content` that was not read before, and the size of a gap
+    /// before it (of unknown size: `Some(None)`).
+    fn new_part<'a>(
+        &mut self,
+        content: &'a str,
+        preview: &LogPreview,
+    ) -> (&'a str, Option<Option<u64>>) {
+        if let Some(full) = trusted_size(content, preview) {
+            let start = full - content.len() as u64;
+            if full < self.read {
+                // Shorter than before: the task began again with a new log.
+                *self = Self {
+                    line: std::mem::take(&mut self.line),
+                    ..Self::default()
+                };
+                self.read = full;
+                let gap = (start > 0).then_some(Some(start));
+                return (content, gap);
+            }
+            let already = self.read.saturating_sub(start);
+            let gap = start.checked_sub(self.read).filter(|missing| *missing > 0);
+            let new = usize::try_from(already)
+                .ok()
+                .and_then(|at| content.get(at..));
+            if let Some(new) = new {
+                self.read = full;
+                return (new, gap.map(Some));
+            }
+        }
+        // Without sizes that can be true: find the end of what was read.
+        self.read = self.read.max(content.len() as u64);
+        if self.end.is_empty() {
+            return (content, None);
+        }
+        if let Some(new) = content.strip_prefix(self.end.as_str()) {
+            return (new, None);
+        }
+        match content.rfind(self.end.as_str()) {
+            Some(at) => (&content[at + self.end.len()..], None),
+            None => {
+                self.end.clear();
+                (content, Some(None))
+            }
+        }
+    }
+}
+
+/// The length of the whole log, where the sizes of the answer can be true. One
+/// documented example has sizes that have nothing to do with its text.
+fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
+    let size = |size: Option<i64>| u64::try_from(size?).ok();
+    let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
+    (current == content.len() as u64 && full >= current).then_some(full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn preview(content: &str, current: usize, full: usize) -> LogPreview {
+        serde_json::from_value(
+            json!({"content": content, "current_size": current, "full_size": full}),
+        )
+        .unwrap()
+    }
+
+    fn line(text: &str) -> LogItem {
+        LogItem::Line(text.into())
+    }
+
+    /// The newest `window` bytes of a log, as the service would show them.
+    fn window(log: &str, window: usize) -> LogPreview {
+        let content = &log[log.len().saturating_sub(window)..];
+        preview(content, content.len(), log.len())
+    }
+
+    #[test]
+    fn a_growing_log_gives_each_line_once() {
+        let mut tail = Tail::default();
+        assert_eq!(tail.advance(&window("", 100)), []);
+        assert_eq!(tail.advance(&window("one\ntw", 100)), [line("one")]);
+        assert_eq!(tail.advance(&window("one\ntw", 100)), []);
+        assert_eq!(
+            tail.advance(&window("one\ntwo\r\n\nfour", 100)),
+            [line("two"), line("")]
+        );
+        assert_eq!(tail.finish(), Some(line("four")));
+        assert_eq!(tail.finish(), None);
+    }
+
+    #[test]
+    fn equal_lines_are_not_taken_for_lines_that_were_seen() {
+        let mut tail = Tail::default();
+        assert_eq!(tail.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
+        assert_eq!(tail.advance(&window("a\na\na\n", 4)), [line("a")]);
+    }
+
+    #[test]
+    fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
+        let mut tail = Tail::default();
+        assert_eq!(tail.advance(&window("aaa\n", 8)), [line("aaa")]);
+        // 4 bytes read, the window begins at 8.
+        assert_eq!(
+            tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
+            [LogItem::Gap { bytes: Some(4) }, line("ccc"), line("ddd")]
+        );
+        assert_eq!(tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)), []);
+    }
+
+    #[test]
+    fn a_log_that_began_again_is_read_from_its_start() {
+        let mut tail = Tail::default();
+        tail.advance(&window("first run\n", 100));
+        assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_true_are_not_used() {
+        let mut tail = Tail::default();
+        let wrong = |text| preview(text, 126_548, 5_242_880);
+        assert_eq!(tail.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
+        assert_eq!(tail.advance(&wrong("x\ny\nz\n")), [line("z")]);
+        assert_eq!(
+            tail.advance(&wrong("other\n")),
+            [LogItem::Gap { bytes: None }, line("other")]
+        );
+    }
+
+    #[test]
+    fn every_way_of_looking_at_a_log_gives_its_lines() {
+        let log: String = (0..200).map(|n| format!("line {} ä\n", n % 7)).collect();
+        let cuts: Vec<usize> = (0..=log.len())
+            .filter(|at| log.is_char_boundary(*at))
+            .collect();
+        for seed in 0..50 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut tail = Tail::default();
+            let mut lines = Vec::new();
+            let mut at = 0;
+            while at < cuts.len() {
+                lines.extend(tail.advance(&window(&log[..cuts[at]], log.len())));
+                at += random.usize(1..40);
+            }
+            lines.extend(tail.advance(&window(&log, log.len())));
+            lines.extend(tail.finish());
+            let expected: Vec<_> = log.lines().map(line).collect();
+            assert_eq!(lines, expected, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! Sends requests: signs, sends, reads the answer, and does it again if that is
+//! safe and useful.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::{Bytes, BytesMut};
+use futures::{
+    StreamExt,
+    future::{Either, select},
+};
+use modelarts_api::{BoxFuture, Operation, Transport, TransportError, decode::OnDecode};
+use reqwest::{
+    Request, Response, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+};
+use tracing::Instrument;
+
+use crate::{
+    auth::{Kind, ProvideCredentials},
+    clock::{Clock, since},
+    error::{Error, ErrorKind, chain},
+    record::Record,
+    retry::{Attempt, RetryPolicy, jitter, may_retry, retry_after},
+    sign,
+};
+
+/// Answers longer than this are not read to their end.
+const BODY_CAP: usize = 64 << 20;
+/// Error answers longer than this are cut; no useful one is.
+const ERROR_BODY_CAP: usize = 64 << 10;
+
+/// The transport of this crate.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    pub(crate) endpoint: Url,
+    pub(crate) project_id: String,
+    pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) retry: RetryPolicy,
+    /// How long a call may take, all attempts and pauses together.
+    pub(crate) timeout: Duration,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("endpoint", &self.endpoint.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Transport for Sender {
+    fn execute<'a>(
+        &'a self,
+        http: &'a reqwest::Client,
+        request: Request,
+        operation: &'static Operation,
+    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+        let span = tracing::info_span!(
+            "modelarts",
+            operation = operation.id,
+            attempts = tracing::field::Empty,
+            status = tracing::field::Empty,
+            request_id = tracing::field::Empty,
+            elapsed_ms = tracing::field::Empty,
+        );
+        Box::pin(
+            async move {
+                self.send(http, request, operation)
+                    .await
+                    .map_err(|error| TransportError::Other(Box::new(error)))
+            }
+            .instrument(span),
+        )
+    }
+}
+
+/// One answer, read to its end.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// Why an attempt brought no answer.
+struct Broken {
+    attempt: Attempt,
+    error: Error,
+    /// Whether trying again cannot help, such as with a wrong certificate.
+    permanent: bool,
+}
+
+impl Sender {
+    async fn send(
+        &self,
+        http: &reqwest::Client,
+        request: Request,
+        operation: &'static Operation,
+    ) -> Result<Response, Error> {
+        let record = Record::current();
+        let started = self.clock.now();
+        record.update(|facts| facts.operation = Some(operation.id));
+        let result = self
+            .attempts(http, &request, operation, &record, started)
+            .await;
+        let elapsed = since(&*self.clock, started);
+        record.update(|facts| {
+            facts.elapsed = elapsed;
+            let span = tracing::Span::current();
+            span.record("attempts", facts.attempts);
+            span.record("status", facts.status);
+            span.record("request_id", facts.request_id.as_deref());
+            span.record(
+                "elapsed_ms",
+                u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            );
+        });
+        let answer = result?;
+        let mut response = http::Response::new(reqwest::Body::from(answer.body));
+        *response.status_mut() = answer.status;
+        *response.headers_mut() = answer.headers;
+        response.extensions_mut().insert(OnDecode(record));
+        Ok(Response::from(response))
+    }
+
+    async fn attempts(
+        &self,
+        http: &reqwest::Client,
+        request: &Request,
+        operation: &'static Operation,
+        record: &Record,
+        started: SystemTime,
+    ) -> Result<Answer, Error> {
+        let mut ceilings = self.retry.ceilings();
+        loop {
+            let left = self.timeout.saturating_sub(since(&*self.clock, started));
+            let outgoing = self.prepare(request, record).await?;
+            record.update(|facts| facts.attempts += 1);
+            let outcome = self.within(left, self.attempt(http, outgoing)).await;
+            let (attempt, wait, permanent) = match &outcome {
+                Ok(answer) => {
+                    record.update(|facts| {
+                        facts.status = Some(answer.status.as_u16());
+                        facts.request_id = request_id(&answer.headers);
+                    });
+                    (
+                        Attempt::Answer(answer.status),
+                        retry_after(&answer.headers, self.clock.now()),
+                        false,
+                    )
+                }
+                Err(broken) => {
+                    record.update(|facts| {
+                        facts.status = None;
+                        facts.lost |= broken.attempt == Attempt::Lost;
+                    });
+                    (broken.attempt, None, broken.permanent)
+                }
+            };
+            let again = !permanent && may_retry(operation.effect, attempt);
+            let pause = again
+                .then(|| ceilings.next())
+                .flatten()
+                .map(|ceiling| wait.unwrap_or_else(|| jitter(ceiling)))
+                .filter(|pause| {
+                    let after = since(&*self.clock, started).saturating_add(*pause);
+                    after < self.retry.max_elapsed && after < self.timeout
+                });
+            let Some(pause) = pause else {
+                return outcome.map_err(|broken| broken.error);
+            };
+            tracing::debug!(?attempt, ?pause, "sending again");
+            self.clock.sleep(pause).await;
+        }
+    }
+
+    /// Runs one attempt for as long as the call has left.
+    async fn within(
+        &self,
+        left: Duration,
+        attempt: impl Future<Output = Result<Answer, Broken>>,
+    ) -> Result<Answer, Broken> {
+        let attempt = std::pin::pin!(attempt);
+        match select(attempt, self.clock.sleep(left)).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), _)) => Err(Broken {
+                attempt: Attempt::Lost,
+                error: Error::new(
+                    ErrorKind::Timeout,
+                    format!("no answer within {:?}", self.timeout),
+                ),
+                permanent: true,
+            }),
+        }
+    }
+
+    async fn attempt(&self, http: &reqwest::Client, request: Request) -> Result<Answer, Broken> {
+        let response = http
+            .execute(request)
+            .await
+            .map_err(|error| self.broken(error))?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        let failed = status.as_u16() >= 300;
+        let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
+        let mut body = BytesMut::new();
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| self.broken(error))?;
+            if body.len() + chunk.len() <= cap {
+                body.extend_from_slice(&chunk);
+            } else if failed {
+                body.extend_from_slice(&chunk[..cap - body.len()]);
+                break;
+            } else {
+                return Err(Broken {
+                    attempt: Attempt::Answer(status),
+                    error: Error::new(
+                        ErrorKind::Unexpected,
+                        format!("the answer is longer than {} MiB", BODY_CAP >> 20),
+                    )
+                    .with_status(status.as_u16()),
+                    permanent: true,
+                });
+            }
+        }
+        if status.is_redirection() {
+            // A redirect would take the credentials along.
+            let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+            return Err(Broken {
+                attempt: Attempt::Answer(status),
+                error: Error::new(
+                    ErrorKind::Unexpected,
+                    format!(
+                        "the service redirects to {}, which is not followed; check the endpoint",
+                        target
+                            .and_then(host_of)
+                            .unwrap_or("an unknown place".into()),
+                    ),
+                )
+                .with_status(status.as_u16()),
+                permanent: true,
+            });
+        }
+        Ok(Answer {
+            status,
+            headers,
+            body: body.freeze(),
+        })
+    }
+
+    fn broken(&self, error: reqwest::Error) -> Broken {
+        // The URL says nothing that the operation does not.
+        let error = error.without_url();
+        let place = self.endpoint.as_str().trim_end_matches('/');
+        let permanent = tls_refused(&error);
+        let (attempt, error) = if error.is_connect() && error.is_timeout() {
+            let message = format!("no connection to {place} in time");
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Timeout, message).with_source(error),
+            )
+        } else if error.is_connect() {
+            let message = format!("cannot connect to {place}: {}", cause(&error));
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Connection, message).with_source(error),
+            )
+        } else if error.is_timeout() {
+            let message = format!("{place} stopped answering");
+            (
+                Attempt::Lost,
+                Error::new(ErrorKind::Timeout, message).with_source(error),
+            )
+        } else if error.is_builder() {
+            let message = format!("the request cannot be sent: {}", cause(&error));
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Invalid, message).with_source(error),
+            )
+        } else {
+            let message = format!("the connection to {place} broke: {}", cause(&error));
+            (
+                Attempt::Lost,
+                Error::new(ErrorKind::Connection, message).with_source(error),
+            )
+        };
+        Broken {
+            attempt,
+            permanent: permanent || error.kind() == ErrorKind::Invalid,
+            error,
+        }
+    }
+
+    /// A copy of the request with the credentials of this moment.
+    async fn prepare(&self, request: &Request, record: &Record) -> Result<Request, Error> {
+        let mut outgoing = request.try_clone().ok_or_else(|| {
+            Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
+        })?;
+        let credentials = self.credentials.credentials().await?;
+        match &credentials.0 {
+            Kind::Token(token) => {
+                outgoing
+                    .headers_mut()
+                    .insert("x-auth-token", secret_header("token", token)?);
+                outgoing
+                    .headers_mut()
+                    .insert("x-project-id", header("project id", &self.project_id)?);
+            }
+            Kind::Keys {
+                access_key,
+                secret_key,
+                security_token,
+            } => {
+                let signed = self.sign(
+                    &mut outgoing,
+                    access_key,
+                    secret_key,
+                    security_token.as_deref(),
+                )?;
+                record.update(|facts| facts.canonical_request = Some(signed));
+            }
+        }
+        Ok(outgoing)
+    }
+
+    /// Signs the request; gives back what was signed.
+    fn sign(
+        &self,
+        request: &mut Request,
+        access_key: &str,
+        secret_key: &str,
+        security_token: Option<&str>,
+    ) -> Result<String, Error> {
+        let url = request.url();
+        let host = match (url.host_str(), url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (Some(host), None) => host.to_owned(),
+            (None, _) => return Err(Error::invalid("the request has no host")),
+        };
+        let mut headers = vec![
+            ("host".to_owned(), host),
+            (sign::DATE.to_owned(), sign::date(self.clock.now())),
+            ("x-project-id".to_owned(), self.project_id.clone()),
+        ];
+        if let Some(token) = security_token {
+            headers.push(("x-security-token".to_owned(), token.to_owned()));
+        }
+        if let Some(kind) = request
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|v| v.to_str().ok())
+        {
+            headers.push((CONTENT_TYPE.as_str().to_owned(), kind.to_owned()));
+        }
+        let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let signature = sign::sign(
+            &sign::Request {
+                method: request.method().as_str(),
+                path: url.path(),
+                query: &query,
+                headers: &headers,
+                body: request
+                    .body()
+                    .and_then(reqwest::Body::as_bytes)
+                    .unwrap_or_default(),
+            },
+            access_key,
+            secret_key,
+        );
+        // What was signed is what is sent.
+        let query = Some(signature.query.as_str()).filter(|query| !query.is_empty());
+        request.url_mut().set_query(query);
+        for (name, value) in &headers {
+            if name == "host" || name == CONTENT_TYPE.as_str() {
+                continue;
+            }
+            let name: HeaderName = name
+                .parse()
+                .map_err(|_| Error::invalid("a header to sign has no valid name"))?;
+            let value = secret_header(name.as_str(), value)?;
+            request.headers_mut().insert(name, value);
+        }
+        let authorization = secret_header("signature", &signature.authorization)?;
+        request
+            .headers_mut()
+            .insert(reqwest::header::AUTHORIZATION, authorization);
+        Ok(signature.canonical_request)
+    }
+}
+
+fn header(what: &str, value: &str) -> Result<HeaderValue, Error> {
+    HeaderValue::from_str(value)
+        .map_err(|_| Error::config(format!("the {what} cannot be sent as a header")))
+}
+
+/// A header that `Debug` does not show.
+fn secret_header(what: &str, value: &str) -> Result<HeaderValue, Error> {
+    let mut value = header(what, value)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["x-request-id", "x-iam-trace-id"]
+        .into_iter()
+        .find_map(|name| headers.get(name)?.to_str().ok().map(str::to_owned))
+}
+
+/// Where a redirect leads, without what may be secret in it.
+fn host_of(location: &str) -> Option<String> {
+    let url = Url::parse(location).ok()?;
+    Some(format!("{}://{}", url.scheme(), url.host_str()?))
+}
+
+/// The innermost cause, which says the most.
+fn cause(error: &reqwest::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), chain)
+}
+
+#[cfg(feature = "rustls")]
+fn tls_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut source = Some(error);
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<std::io::Error>()
+            && error
+                .get_ref()
+                .is_some_and(|inner| inner.is::<rustls::Error>())
+        {
+            return true;
+        }
+        if error.is::<rustls::Error>() {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
+#[cfg(not(feature = "rustls"))]
+fn tls_refused(_: &(dyn std::error::Error + 'static)) -> bool {
+    false
+}
