@@ -1,10 +1,10 @@
 //! Who is asking.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use modelarts_api::BoxFuture;
 
-use crate::error::Error;
+use crate::{clock::Clock, error::Error};
 
 /// What a request is authenticated with. Nothing prints the secrets.
 #[derive(Clone)]
@@ -97,14 +97,34 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// What a provider may need to get credentials.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Tools {
+    /// The HTTP client of the [`Client`](crate::Client): with its certificates and
+    /// connection timeout, and without redirects.
+    pub http: reqwest::Client,
+    /// The clock of the client.
+    pub clock: Arc<dyn Clock>,
+}
+
 /// Where credentials come from. A provider is asked before every attempt, so it
 /// keeps what it has until that runs out.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// Credentials that are valid now.
     ///
     /// # Errors
-    /// Why there are none.
-    fn credentials(&self) -> BoxFuture<'_, Result<Credentials, Error>>;
+    /// Why there are none. What may pass by itself, such as an IAM that cannot be
+    /// reached, is an error that [`Error::is_retryable`] is true for.
+    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>>;
+
+    /// The service asked for newer credentials than these. When they are still
+    /// what would be given, they are to be given no more. Whether there can be
+    /// newer ones.
+    fn renew(&self, refused: &Credentials) -> bool {
+        let _ = refused;
+        false
+    }
 
     /// What is wrong before anything is sent, if that can be known.
     ///
@@ -116,7 +136,7 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
 }
 
 impl ProvideCredentials for Credentials {
-    fn credentials(&self) -> BoxFuture<'_, Result<Credentials, Error>> {
+    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(std::future::ready(Ok(self.clone())))
     }
 

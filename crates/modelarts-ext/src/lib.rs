@@ -1,4 +1,60 @@
-//! The SDK for ModelArts training management.
+//! The SDK for ModelArts training management on Huawei Cloud and Open Telekom
+//! Cloud: submit training jobs, follow their events and logs, wait for their end.
+//!
+//! # A client
+//!
+//! [`Client::from_env`] reads region, project and keys from the environment;
+//! [`Client::builder`] takes them in code. The local emulator (crate
+//! `modelarts-emulator`) is used in the same way, with its own address and keys:
+//!
+//! ```
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use modelarts_emulator::Emulator;
+//! use modelarts_ext::{Client, Credentials};
+//!
+//! let emulator = Emulator::start().await?;
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .build()?;
+//!
+//! let jobs = client.training_jobs().list().collect(10).await?;
+//! assert!(jobs.is_empty());
+//! # Ok(()) }
+//! ```
+//!
+//! # Jobs
+//!
+//! [`Client::training_jobs`] finds jobs ([`list`](TrainingJobs::list) with a
+//! [`Filter`], [`get`](TrainingJobs::get)) and makes them
+//! ([`create`](TrainingJobs::create)). A [`Job`] is a job as it was when it was
+//! last looked at; [`Job::details`] is everything that the service said.
+//!
+//! * [`Job::wait`] is a value: await it for the [`Outcome`], or
+//!   [`observe`](Wait::observe) it as a stream.
+//! * [`Job::events`] and [`Job::logs`] are read as they are, or followed until the
+//!   job has ended.
+//!
+//! Lists and everything that is followed are streams that ask for more as they
+//! are polled, and stop when they are dropped.
+//!
+//! # When something fails
+//!
+//! There is one [`Error`]. Ask it what it is ([`Error::is_not_found`],
+//! [`Error::is_throttled`], …) and what is known ([`Error::code`],
+//! [`Error::request_id`], [`Error::attempts`], …).
+//!
+//! Calls are sent again when that is safe: what only reads, or changes nothing
+//! when it is done twice, after lost connections and passing faults of the
+//! service; what makes a new thing, only if it cannot have been executed.
+//! [`RetryPolicy`] says how often and for how long.
+//!
+//! # Everything else
+//!
+//! [`Client::call`] reaches every operation of the description through the
+//! generated client ([`Client::api`]), signed and retried, with the same errors.
+//! The types are in [`types`].
 
 mod auth;
 mod client;
@@ -22,7 +78,7 @@ mod tls;
 mod transport;
 mod wait;
 
-pub use auth::{Credentials, ProvideCredentials};
+pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use client::{Answer, Client, ClientBuilder};
 pub use clock::{Clock, SystemClock};
 pub use create::CreateJob;
@@ -36,3 +92,8 @@ pub use modelarts_api::{self as api, lenient::Dropped, types};
 pub use page::{Page, Results};
 pub use retry::RetryPolicy;
 pub use wait::{Observation, Outcome, TerminatedBy, Wait, Waited};
+
+/// The Rust in the README is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -21,7 +21,7 @@ use reqwest::{
 use tracing::Instrument;
 
 use crate::{
-    auth::{Kind, ProvideCredentials},
+    auth::{Kind, ProvideCredentials, Tools},
     clock::{Clock, since},
     error::{Error, ErrorKind, chain},
     record::Record,
@@ -139,7 +139,7 @@ impl Sender {
         let mut ceilings = self.retry.ceilings();
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
-            let outgoing = self.prepare(request, record).await?;
+            let outgoing = self.prepare(http, request, record).await?;
             record.update(|facts| facts.attempts += 1);
             let outcome = self.within(left, self.attempt(http, outgoing)).await;
             let (attempt, wait, permanent) = match &outcome {
@@ -298,11 +298,20 @@ impl Sender {
     }
 
     /// A copy of the request with the credentials of this moment.
-    async fn prepare(&self, request: &Request, record: &Record) -> Result<Request, Error> {
+    async fn prepare(
+        &self,
+        http: &reqwest::Client,
+        request: &Request,
+        record: &Record,
+    ) -> Result<Request, Error> {
         let mut outgoing = request.try_clone().ok_or_else(|| {
             Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
         })?;
-        let credentials = self.credentials.credentials().await?;
+        let tools = Tools {
+            http: http.clone(),
+            clock: Arc::clone(&self.clock),
+        };
+        let credentials = self.credentials.credentials(&tools).await?;
         match &credentials.0 {
             Kind::Token(token) => {
                 outgoing

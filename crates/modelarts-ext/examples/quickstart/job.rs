@@ -1,0 +1,49 @@
+//! The job of the quick start: finds rust on leaves. Nothing here knows whether it
+//! goes to the emulator or to the service.
+
+use std::{fs, io, path::Path};
+
+use modelarts_ext::{Client, CreateJob};
+
+/// Where the job's files are, and the machine it runs on.
+pub struct Place {
+    /// An OBS directory, such as `obs://bucket/leaves`.
+    pub obs: String,
+    /// The machine, such as `modelarts.vm.cpu.2u`.
+    pub flavor: String,
+}
+
+/// The job. It is not sent yet.
+pub fn job(client: &Client, place: &Place) -> CreateJob {
+    let Place { obs, flavor } = place;
+    client
+        .training_jobs()
+        .create("leaves")
+        .description("Finds rust on leaves")
+        .preset_image(
+            "PyTorch",
+            "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+        )
+        .code_dir(format!("{obs}/code/"))
+        .boot_file(format!("{obs}/code/train.py"))
+        .input("data_url", format!("{obs}/data/"))
+        .output("train_url", format!("{obs}/model/"))
+        .parameter("epochs", 40)
+        .flavor(flavor)
+}
+
+/// Puts the bundled code and data into the emulator's OBS, which is a directory.
+/// For the service, upload them with any OBS tool.
+pub fn upload(sample: &Path, obs_root: &Path, bucket: &str) -> io::Result<()> {
+    for part in ["code", "data"] {
+        let target = obs_root.join(bucket).join(part);
+        fs::create_dir_all(&target)?;
+        for file in fs::read_dir(sample.join(part))? {
+            let file = file?;
+            if file.file_type()?.is_file() {
+                fs::copy(file.path(), target.join(file.file_name()))?;
+            }
+        }
+    }
+    Ok(())
+}
