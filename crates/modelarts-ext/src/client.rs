@@ -16,7 +16,7 @@ use crate::{
     region,
     retry::RetryPolicy,
     tls,
-    transport::Sender,
+    transport::{Common, Sender},
 };
 
 /// A connection to the training management of one project. Clones share it.
@@ -41,7 +41,6 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// Begins to set up a client.
-    #[must_use]
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -131,6 +130,10 @@ impl Client {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.sender.clock
+    }
+
+    pub(crate) fn retry_policy(&self) -> &RetryPolicy {
+        &self.0.sender.retry
     }
 
     fn assemble(http: reqwest::Client, sender: Sender, project_id: types::ProjectId) -> Self {
@@ -275,6 +278,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     timeout: Duration,
     user_agent: Option<String>,
+    language: Option<types::Language>,
     problem: Option<String>,
 }
 
@@ -291,6 +295,7 @@ impl Default for ClientBuilder {
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(120),
             user_agent: None,
+            language: None,
             problem: None,
         }
     }
@@ -425,6 +430,12 @@ impl ClientBuilder {
         self
     }
 
+    /// The language of the service's messages. Default: the service's own.
+    pub fn language(mut self, language: types::Language) -> Self {
+        self.language = Some(language);
+        self
+    }
+
     /// Names the calling program in the header `User-Agent`.
     pub fn user_agent(mut self, program: impl Into<String>) -> Self {
         self.user_agent = Some(program.into());
@@ -496,8 +507,10 @@ impl ClientBuilder {
             project_id: project_id.to_string(),
             credentials,
             clock: self.clock,
+            shared: Arc::new(Common::new(&self.retry)),
             retry: self.retry,
             timeout: self.timeout,
+            language: self.language,
         };
         Ok(Client::assemble(http, sender, project_id))
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use modelarts_api::types;
 
-use crate::{client::Client, error::Error, job::Job};
+use crate::{client::Client, error::Error, job::Job, settle};
 
 /// A job to be made. Nothing is sent, and nothing fails, before
 /// [`submit`](Self::submit).
@@ -276,23 +276,15 @@ impl CreateJob {
             .map_err(invalid)
     }
 
-    /// Makes the job.
+    /// Makes the job, exactly once: when the answer is lost, the job is looked for
+    /// by its name before it is sent again.
     ///
     /// # Errors
-    /// What the service refuses, or what [`body`](Self::body) does.
+    /// What the service refuses, or what [`body`](Self::body) does. An error that
+    /// says that the job may exist all the same comes only when the service cannot
+    /// be asked about it either.
     pub async fn submit(self) -> Result<Job, Error> {
-        let body = self.body()?;
-        let answer = self
-            .client
-            .call(|api| {
-                api.create_training_job()
-                    .project_id(self.client.project_id())
-                    .body(body)
-                    .send()
-            })
-            .await?;
-        Job::from_details(self.client.clone(), answer.into_inner())
-            .ok_or_else(|| Error::invalid("the service made a job but did not say its id"))
+        settle::create(&self.client, self.body()?).await
     }
 }
 
@@ -308,7 +300,7 @@ impl fmt::Debug for CreateJob {
 /// The service counts in hours.
 fn hours(duration: Duration) -> Result<i64, Error> {
     let seconds = duration.as_secs();
-    if duration.subsec_nanos() != 0 || seconds == 0 || seconds % 3600 != 0 {
+    if duration.subsec_nanos() != 0 || seconds == 0 || !seconds.is_multiple_of(3600) {
         return Err(Error::invalid(format!(
             "auto_stop {duration:?}: it must be whole hours, 1 or more"
         )));

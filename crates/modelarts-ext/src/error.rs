@@ -30,6 +30,7 @@ pub(crate) struct Call {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
+    pub(crate) uncertain: bool,
 }
 
 /// The kinds of errors.
@@ -85,6 +86,14 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
+    /// A job was made, and it is not known which.
+    pub(crate) fn no_id() -> Self {
+        Self::new(
+            ErrorKind::Decode,
+            "the service made a job and did not say its id",
+        )
+    }
+
     /// An error answer of the service.
     pub(crate) fn service(status: u16, body: &ApiError) -> Self {
         let mut error = Self::new(ErrorKind::Service, "");
@@ -119,6 +128,13 @@ impl Error {
     pub(crate) fn with_body(mut self, body: String) -> Self {
         self.0.body = Some(body);
         self
+    }
+
+    /// Whether the service may have executed the call all the same.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.0.call.uncertain
+            // It answered that it did, in words that are not understood.
+            || self.0.kind == ErrorKind::Decode
     }
 
     /// Adds what the transport knows; what the answer itself said stays.

@@ -21,7 +21,6 @@ impl TrainingJobs {
     }
 
     /// Searches jobs; without a filter, all of them, the newest first.
-    #[must_use]
     pub fn list(&self) -> ListJobs {
         ListJobs::new(self.client.clone())
     }
@@ -41,7 +40,6 @@ impl TrainingJobs {
     }
 
     /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
-    #[must_use]
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
         CreateJob::new(self.client.clone(), name.into())
     }
@@ -156,19 +154,16 @@ impl Job {
     }
 
     /// The events of the job: what happened, when.
-    #[must_use]
     pub fn events(&self) -> Events {
         Events::new(self.clone())
     }
 
     /// The log of a task, such as `worker-0`.
-    #[must_use]
     pub fn logs(&self, task: impl Into<String>) -> Logs {
         Logs::new(self.clone(), task.into())
     }
 
     /// Waits until the job ends.
-    #[must_use]
     pub fn wait(&self) -> Wait {
         Wait::new(self.clone())
     }

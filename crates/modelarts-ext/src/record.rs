@@ -34,8 +34,8 @@ pub(crate) struct Facts {
     pub(crate) dropped: Dropped,
     /// What was signed last.
     pub(crate) canonical_request: Option<String>,
-    /// Whether an attempt may have been executed without an answer reaching us.
-    pub(crate) lost: bool,
+    /// Whether an attempt may have been executed without its answer being known.
+    pub(crate) uncertain: bool,
 }
 
 impl Record {
@@ -69,6 +69,7 @@ impl Facts {
             request_id: self.request_id.clone(),
             attempts: self.attempts,
             elapsed: self.elapsed,
+            uncertain: self.uncertain,
         }
     }
 }

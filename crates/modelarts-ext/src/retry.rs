@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
 use reqwest::{StatusCode, header::HeaderMap};
+use tower::retry::budget::TpsBudget;
 
 /// How often and for how long a call is tried.
 #[derive(Clone, Debug)]
@@ -18,6 +19,13 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// The longest pause of all. Default 20 seconds.
     pub cap: Duration,
+    /// How many retries a second all calls of the client together may make, however
+    /// few calls there are. Default 10.
+    pub budget_per_second: u32,
+    /// How many more retries they may make, as a share of their calls: 0.2 is one
+    /// for every five. So a service in trouble gets little more than the usual load.
+    /// Default 0.2.
+    pub budget_share: f32,
 }
 
 impl Default for RetryPolicy {
@@ -27,6 +35,8 @@ impl Default for RetryPolicy {
             max_elapsed: Duration::from_secs(90),
             base: Duration::from_millis(200),
             cap: Duration::from_secs(20),
+            budget_per_second: 10,
+            budget_share: 0.2,
         }
     }
 }
@@ -61,6 +71,30 @@ impl RetryPolicy {
         self.base = base;
         self.cap = cap.max(base);
         self
+    }
+
+    /// Lets all calls together make this many retries: so many a second, and a share
+    /// of their calls.
+    #[must_use]
+    pub fn budget(mut self, per_second: u32, share: f32) -> Self {
+        self.budget_per_second = per_second;
+        self.budget_share = share;
+        self
+    }
+
+    /// The budget that the calls of one client share.
+    pub(crate) fn make_budget(&self) -> TpsBudget {
+        // The bounds are those that the budget panics beyond.
+        let share = if self.budget_share.is_nan() {
+            0.0
+        } else {
+            self.budget_share.clamp(0.0, 1000.0)
+        };
+        TpsBudget::new(
+            Duration::from_secs(10),
+            self.budget_per_second.min(100_000),
+            share,
+        )
     }
 
     /// The longest pauses, one after each attempt but the last.

@@ -4,7 +4,10 @@
 use std::{
     fmt,
     future::Future,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -13,18 +16,22 @@ use futures::{
     StreamExt,
     future::{Either, select},
 };
-use modelarts_api::{BoxFuture, Operation, Transport, TransportError, decode::OnDecode};
+use modelarts_api::{
+    BoxFuture, Operation, Transport, TransportError, decode::OnDecode, types::Language,
+};
 use reqwest::{
     Request, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
 };
+use tower::retry::budget::{Budget, TpsBudget};
 use tracing::Instrument;
 
 use crate::{
-    auth::{Kind, ProvideCredentials, Tools},
+    auth::{Credentials, Kind, ProvideCredentials, Tools},
     clock::{Clock, since},
     error::{Error, ErrorKind, chain},
     record::Record,
+    refusal::{self, Refusal},
     retry::{Attempt, RetryPolicy, jitter, may_retry, retry_after},
     sign,
 };
@@ -44,6 +51,27 @@ pub(crate) struct Sender {
     pub(crate) retry: RetryPolicy,
     /// How long a call may take, all attempts and pauses together.
     pub(crate) timeout: Duration,
+    /// The language of messages, if the service is to be told.
+    pub(crate) language: Option<Language>,
+    /// What clones share.
+    pub(crate) shared: Arc<Common>,
+}
+
+/// What the calls of one client have in common.
+pub(crate) struct Common {
+    /// What retries are paid from.
+    budget: TpsBudget,
+    /// How far the clock of the gateway is ahead of ours, in seconds.
+    skew: AtomicI64,
+}
+
+impl Common {
+    pub(crate) fn new(policy: &RetryPolicy) -> Self {
+        Self {
+            budget: policy.make_budget(),
+            skew: AtomicI64::new(0),
+        }
+    }
 }
 
 impl fmt::Debug for Sender {
@@ -137,31 +165,32 @@ impl Sender {
         started: SystemTime,
     ) -> Result<Answer, Error> {
         let mut ceilings = self.retry.ceilings();
+        let mut second_chance = SecondChance::default();
+        self.shared.budget.deposit();
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
-            let outgoing = self.prepare(http, request, record).await?;
+            let (outgoing, credentials) = self.prepare(http, request, record).await?;
             record.update(|facts| facts.attempts += 1);
             let outcome = self.within(left, self.attempt(http, outgoing)).await;
             let (attempt, wait, permanent) = match &outcome {
-                Ok(answer) => {
-                    record.update(|facts| {
-                        facts.status = Some(answer.status.as_u16());
-                        facts.request_id = request_id(&answer.headers);
-                    });
-                    (
-                        Attempt::Answer(answer.status),
-                        retry_after(&answer.headers, self.clock.now()),
-                        false,
-                    )
-                }
-                Err(broken) => {
-                    record.update(|facts| {
-                        facts.status = None;
-                        facts.lost |= broken.attempt == Attempt::Lost;
-                    });
-                    (broken.attempt, None, broken.permanent)
-                }
+                Ok(answer) => (
+                    Attempt::Answer(answer.status),
+                    retry_after(&answer.headers, self.clock.now()),
+                    false,
+                ),
+                Err(broken) => (broken.attempt, None, broken.permanent),
             };
+            record.update(|facts| {
+                facts.uncertain |= is_uncertain(attempt);
+                let answer = outcome.as_ref().ok();
+                facts.status = answer.map(|answer| answer.status.as_u16());
+                facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
+            });
+            if let Ok(answer) = &outcome
+                && self.has_second_chance(answer, &credentials, &mut second_chance)
+            {
+                continue;
+            }
             let again = !permanent && may_retry(operation.effect, attempt);
             let pause = again
                 .then(|| ceilings.next())
@@ -170,12 +199,44 @@ impl Sender {
                 .filter(|pause| {
                     let after = since(&*self.clock, started).saturating_add(*pause);
                     after < self.retry.max_elapsed && after < self.timeout
-                });
+                })
+                .filter(|_| self.shared.budget.withdraw());
             let Some(pause) = pause else {
                 return outcome.map_err(|broken| broken.error);
             };
             tracing::debug!(?attempt, ?pause, "sending again");
             self.clock.sleep(pause).await;
+        }
+    }
+
+    /// Whether a refusal of the credentials can be mended: by newer ones, or by
+    /// the right time. Each once in a call, because a gateway that refuses five
+    /// signatures in a row locks the key for five minutes.
+    fn has_second_chance(
+        &self,
+        answer: &Answer,
+        credentials: &Credentials,
+        chance: &mut SecondChance,
+    ) -> bool {
+        let Some(refusal) = refusal::read(answer.status, &answer.body) else {
+            return false;
+        };
+        match refusal {
+            Refusal::Expired => {
+                !std::mem::replace(&mut chance.renewed, true) && self.credentials.renew(credentials)
+            }
+            Refusal::Clock { server } => {
+                let ahead = match server.duration_since(self.clock.now()) {
+                    Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
+                    Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
+                };
+                let known = self.shared.skew.swap(ahead, Ordering::Relaxed);
+                tracing::warn!(
+                    seconds = ahead,
+                    "the clock of the service is ahead of this one"
+                );
+                !std::mem::replace(&mut chance.clock, true) && known != ahead
+            }
         }
     }
 
@@ -297,13 +358,13 @@ impl Sender {
         }
     }
 
-    /// A copy of the request with the credentials of this moment.
+    /// A copy of the request with the credentials of this moment, and these.
     async fn prepare(
         &self,
         http: &reqwest::Client,
         request: &Request,
         record: &Record,
-    ) -> Result<Request, Error> {
+    ) -> Result<(Request, Credentials), Error> {
         let mut outgoing = request.try_clone().ok_or_else(|| {
             Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
         })?;
@@ -335,7 +396,24 @@ impl Sender {
                 record.update(|facts| facts.canonical_request = Some(signed));
             }
         }
-        Ok(outgoing)
+        if let Some(language) = self.language {
+            let value = header("language", &language.to_string())?;
+            outgoing.headers_mut().entry("x-language").or_insert(value);
+        }
+        Ok((outgoing, credentials))
+    }
+
+    /// The time of the gateway, as far as it is known.
+    fn now(&self) -> SystemTime {
+        let now = self.clock.now();
+        let skew = self.shared.skew.load(Ordering::Relaxed);
+        let distance = Duration::from_secs(skew.unsigned_abs());
+        let corrected = if skew >= 0 {
+            now.checked_add(distance)
+        } else {
+            now.checked_sub(distance)
+        };
+        corrected.unwrap_or(now)
     }
 
     /// Signs the request; gives back what was signed.
@@ -354,7 +432,7 @@ impl Sender {
         };
         let mut headers = vec![
             ("host".to_owned(), host),
-            (sign::DATE.to_owned(), sign::date(self.clock.now())),
+            (sign::DATE.to_owned(), sign::date(self.now())),
             ("x-project-id".to_owned(), self.project_id.clone()),
         ];
         if let Some(token) = security_token {
@@ -400,6 +478,26 @@ impl Sender {
             .headers_mut()
             .insert(reqwest::header::AUTHORIZATION, authorization);
         Ok(signature.canonical_request)
+    }
+}
+
+/// The exceptions to the rule that a refusal is final, as far as they are used up.
+#[derive(Default)]
+struct SecondChance {
+    renewed: bool,
+    clock: bool,
+}
+
+/// Whether the service may have executed a request that ended like this.
+fn is_uncertain(attempt: Attempt) -> bool {
+    match attempt {
+        Attempt::NotSent => false,
+        Attempt::Lost => true,
+        // 501 is a refusal; all others may have come too late.
+        Attempt::Answer(status) => {
+            status == StatusCode::REQUEST_TIMEOUT
+                || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+        }
     }
 }
 

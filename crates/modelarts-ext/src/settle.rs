@@ -1,0 +1,171 @@
+//! Making a job exactly once, also when the answer is lost.
+//!
+//! A create is not sent again blindly, because it makes a new job each time. But
+//! names of jobs are unique, so a lost one can be settled: look for the job, and
+//! only when it is not there send it again. Should both have arrived, the service
+//! refuses the second for its name.
+
+use std::time::{Duration, SystemTime};
+
+use futures::TryStreamExt;
+use modelarts_api::types::{CreateTrainingJobRequest, TrainingJob};
+
+use crate::{client::Client, clock::since, error::Error, filter::Filter, job::Job};
+
+/// A new job may show up in searches a little late.
+const LOOKS: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
+/// How far the clock of the service may be behind ours; beyond this its gateway
+/// refuses signatures.
+const SKEW: Duration = Duration::from_secs(15 * 60);
+/// "There is a job of this name."
+const DUPLICATE: &str = "ModelArts.2751";
+
+/// Sends a create until it is known what became of it.
+pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Error> {
+    let clock = client.clock();
+    let started = clock.now();
+    let policy = client.retry_policy();
+    let mut lost: Option<Error> = None;
+    for sent in 1.. {
+        let error = match send(client, body.clone()).await {
+            Ok(job) => return Ok(job),
+            Err(error) => error,
+        };
+        let exists = lost.is_some() && error.code() == Some(DUPLICATE);
+        if !exists && !error.is_uncertain() {
+            return Err(error);
+        }
+        match find(client, &body, started).await {
+            Ok(Some(job)) => return Ok(job),
+            // Of this name, but another job: ours was refused.
+            Ok(None) if exists => return Err(error),
+            Ok(None) => {}
+            Err(_) => return Err(unsettled(lost.unwrap_or(error), &body)),
+        }
+        if sent >= policy.max_attempts || since(&**clock, started) >= policy.max_elapsed {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the job does not exist, so it is sent again");
+        lost = Some(error);
+    }
+    Err(Error::invalid("nothing was sent"))
+}
+
+async fn send(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Error> {
+    let answer = client
+        .call(|api| {
+            api.create_training_job()
+                .project_id(client.project_id())
+                .body(body)
+                .send()
+        })
+        .await?;
+    Job::from_details(client.clone(), answer.into_inner()).ok_or_else(Error::no_id)
+}
+
+fn unsettled(error: Error, body: &CreateTrainingJobRequest) -> Error {
+    error.with_solution(Some(format!(
+        "the job may exist all the same: look for a job named {:?} before sending it again",
+        body.metadata.name
+    )))
+}
+
+/// Looks for the job that a lost create may have made.
+async fn find(
+    client: &Client,
+    body: &CreateTrainingJobRequest,
+    started: SystemTime,
+) -> Result<Option<Job>, Error> {
+    for pause in LOOKS {
+        if !pause.is_zero() {
+            client.clock().sleep(pause).await;
+        }
+        let mut jobs = client
+            .training_jobs()
+            .list()
+            .filter(Filter::name().like(&body.metadata.name))
+            .stream();
+        while let Some(job) = jobs.try_next().await? {
+            let new = job
+                .created_at()
+                .is_none_or(|created| created + SKEW >= started);
+            if job.name() == body.metadata.name && new && made_of(job.details(), body) {
+                return Ok(Some(job));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a job can have been made of this body. An older job of the same name
+/// would have kept ours from being made, and must not be taken for it.
+fn made_of(job: &TrainingJob, body: &CreateTrainingJobRequest) -> bool {
+    let description = job
+        .metadata
+        .as_ref()
+        .and_then(|metadata| metadata.description.as_deref());
+    let same_description =
+        description.unwrap_or_default() == body.metadata.description.as_deref().unwrap_or_default();
+    let places = |places: Vec<Option<&str>>| -> Vec<String> {
+        places.into_iter().flatten().map(normal).collect()
+    };
+    let has = job.algorithm.as_ref().map(|algorithm| {
+        places(
+            algorithm
+                .outputs
+                .iter()
+                .map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref())
+                .collect(),
+        )
+    });
+    let wants = body.algorithm.as_ref().map(|algorithm| {
+        places(
+            algorithm
+                .outputs
+                .iter()
+                .map(|output| Some(output.remote.obs.obs_url.as_str()))
+                .collect(),
+        )
+    });
+    same_description && has.unwrap_or_default() == wants.unwrap_or_default()
+}
+
+/// The service gives `obs://bucket/key/` back as `/bucket/key/`.
+fn normal(place: &str) -> String {
+    let path = place.strip_prefix("obs:/").unwrap_or(place);
+    path.trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_job_is_known_by_what_it_was_made_of() {
+        let body: CreateTrainingJobRequest = serde_json::from_value(json!({
+            "kind": "job",
+            "metadata": {"name": "n", "description": "d"},
+            "algorithm": {"outputs": [
+                {"name": "o", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}
+            ]},
+        }))
+        .unwrap();
+        let job = |description: &str, place: &str| -> TrainingJob {
+            serde_json::from_value(json!({
+                "metadata": {"name": "n", "description": description},
+                "algorithm": {"outputs": [{"name": "o", "remote": {"obs": {"obs_url": place}}}]},
+            }))
+            .unwrap()
+        };
+        assert!(made_of(&job("d", "/bucket/out/"), &body));
+        assert!(made_of(&job("d", "obs://bucket/out"), &body));
+        assert!(!made_of(&job("d", "/bucket/other/"), &body));
+        assert!(!made_of(&job("", "/bucket/out/"), &body));
+    }
+}
