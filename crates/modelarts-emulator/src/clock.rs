@@ -61,6 +61,18 @@ impl ManualClock {
         }))
     }
 
+    /// How many are asleep on this clock. A test advances it when somebody is, so that no sleep
+    /// begins after the time that it waits for.
+    #[must_use]
+    pub fn sleepers(&self) -> usize {
+        let manual = self.0.lock();
+        manual
+            .sleepers
+            .iter()
+            .filter(|(_, wake)| !wake.is_closed())
+            .count()
+    }
+
     /// Moves the clock forward and wakes everyone whose time has come.
     pub fn advance(&self, duration: Duration) {
         let mut manual = self.0.lock();
@@ -204,9 +216,15 @@ mod tests {
         // The pair of the documented events example.
         let asked = Moment::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
-        assert_eq!(Moment::parse("2022-11-26T16:01:36+08:00").unwrap(), asked.whole_second());
+        assert_eq!(
+            Moment::parse("2022-11-26T16:01:36+08:00").unwrap(),
+            asked.whole_second()
+        );
         assert_eq!(asked.compact(), "20221126T080136Z");
-        assert_eq!(Moment::parse_compact("20221126T080136Z").unwrap(), asked.whole_second());
+        assert_eq!(
+            Moment::parse_compact("20221126T080136Z").unwrap(),
+            asked.whole_second()
+        );
     }
 
     #[test]
@@ -214,7 +232,12 @@ mod tests {
         for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
             assert_eq!(Moment::parse(text), None, "{text:?}");
         }
-        for text in ["20221126T080136", "20221326T080136Z", "2022-11-26T08:01Z", ""] {
+        for text in [
+            "20221126T080136",
+            "20221326T080136Z",
+            "2022-11-26T08:01Z",
+            "",
+        ] {
             assert_eq!(Moment::parse_compact(text), None, "{text:?}");
         }
     }
@@ -224,8 +247,10 @@ mod tests {
         let clock = ManualClock::at(UNIX_EPOCH);
         let soon = clock.sleep(Duration::from_secs(1));
         let mut later = clock.sleep(Duration::from_secs(10));
+        assert_eq!(clock.sleepers(), 2);
         clock.advance(Duration::from_secs(5));
         soon.await;
+        assert_eq!(clock.sleepers(), 1);
         assert!(futures::poll!(&mut later).is_pending());
         clock.advance(Duration::from_secs(5));
         later.await;

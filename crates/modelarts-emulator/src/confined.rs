@@ -69,7 +69,10 @@ impl Confined {
         if resolved.starts_with(&self.root) {
             Ok(resolved)
         } else {
-            Err(about(asked, "is a link that leads out of its root directory"))
+            Err(about(
+                asked,
+                "is a link that leads out of its root directory",
+            ))
         }
     }
 }
@@ -135,7 +138,11 @@ pub(crate) fn copy(
         }
         let directory = to.directory(&to_path.join(below.parent().unwrap_or(Path::new(""))))?;
         let target = directory.join(entry.file_name());
-        let target = if single { directory.join(below) } else { target };
+        let target = if single {
+            directory.join(below)
+        } else {
+            target
+        };
         match fs::remove_file(&target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -197,10 +204,20 @@ mod tests {
         let place = place();
         for path in ["../outside/secret", "a/../../outside", "/etc/passwd"] {
             let path = Path::new(path);
-            assert!(refused(place.inside.existing(path)).ends_with("leads out of its root directory"));
-            assert!(refused(place.inside.directory(path)).ends_with("leads out of its root directory"));
+            assert!(
+                refused(place.inside.existing(path)).ends_with("leads out of its root directory")
+            );
+            assert!(
+                refused(place.inside.directory(path)).ends_with("leads out of its root directory")
+            );
         }
-        assert!(place.inside.directory(Path::new("a/./b/")).unwrap().ends_with("inside/a/b"));
+        assert!(
+            place
+                .inside
+                .directory(Path::new("a/./b/"))
+                .unwrap()
+                .ends_with("inside/a/b")
+        );
     }
 
     #[test]
@@ -233,14 +250,28 @@ mod tests {
         symlink(&place.outside, place.target.root().join("door")).unwrap();
         let from = (&place.inside, Path::new(""));
         assert_eq!(
-            refused(copy(from, (&place.target, Path::new("door")), Stray::Refuse)),
+            refused(copy(
+                from,
+                (&place.target, Path::new("door")),
+                Stray::Refuse
+            )),
             "'door' is a link that leads out of its root directory"
         );
         // A link in the place of the file is replaced, what it led to is left alone.
-        symlink(place.outside.join("secret"), place.target.root().join("file")).unwrap();
+        symlink(
+            place.outside.join("secret"),
+            place.target.root().join("file"),
+        )
+        .unwrap();
         copy(from, (&place.target, Path::new("")), Stray::Refuse).unwrap();
-        assert_eq!(fs::read_to_string(place.outside.join("secret")).unwrap(), "secret");
-        assert_eq!(fs::read_to_string(place.target.root().join("file")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(place.outside.join("secret")).unwrap(),
+            "secret"
+        );
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("file")).unwrap(),
+            "new"
+        );
     }
 
     #[test]
@@ -255,13 +286,19 @@ mod tests {
             Stray::Refuse,
         )
         .unwrap();
-        assert_eq!(fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(), "1");
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(),
+            "1"
+        );
         copy(
             (&place.inside, Path::new("data/a/b/x")),
             (&place.target, Path::new("one")),
             Stray::Refuse,
         )
         .unwrap();
-        assert_eq!(fs::read_to_string(place.target.root().join("one/x")).unwrap(), "1");
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("one/x")).unwrap(),
+            "1"
+        );
     }
 }

@@ -20,7 +20,11 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     /// An error with exactly the two fields `error_code` and `error_msg`.
-    pub(crate) fn new(status: StatusCode, code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             status,
             code: code.into(),
@@ -31,7 +35,11 @@ impl ApiError {
     }
 
     fn training(number: u16, message: impl Into<String>, solution: &'static str) -> Self {
-        let mut error = Self::new(StatusCode::BAD_REQUEST, format!("ModelArts.{number}"), message);
+        let mut error = Self::new(
+            StatusCode::BAD_REQUEST,
+            format!("ModelArts.{number}"),
+            message,
+        );
         error.solution = Some(solution);
         error
     }
@@ -62,7 +70,7 @@ impl ApiError {
         )
     }
 
-    pub(crate) fn channel(_field: &str) -> Self {
+    pub(crate) fn channel() -> Self {
         Self::training(
             2753,
             "input and output channel information is not standardized.",
@@ -105,7 +113,9 @@ impl ApiError {
     pub(crate) fn wrong_project(requested: &str, own: &str) -> Self {
         let mut error = Self::training(
             2786,
-            format!("The project ID ({requested}) in the request does not match that({own}) in the token."),
+            format!(
+                "The project ID ({requested}) in the request does not match that({own}) in the token."
+            ),
             "Change the request token or change the project ID in the request.",
         );
         error.status = StatusCode::NOT_FOUND;
@@ -113,7 +123,11 @@ impl ApiError {
     }
 
     pub(crate) fn invalid_json() -> Self {
-        Self::training(2787, "Invalid JSON request body.", "Check the request body.")
+        Self::training(
+            2787,
+            "Invalid JSON request body.",
+            "Check the request body.",
+        )
     }
 
     /// `what` names the field and says what is wrong with it.
@@ -225,7 +239,11 @@ impl ApiError {
 
     /// The events query has an error of its own: eight digits, two fields, no solution (seed 001).
     pub(crate) fn events_query() -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "ModelArts.50004000",
+            "Bad request.",
+        )
     }
 
     pub(crate) fn body_too_large() -> Self {
@@ -245,7 +263,9 @@ impl ApiError {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
             "Emulator.0501",
-            format!("This emulator does not model {what}, so it refuses instead of guessing what the service would do."),
+            format!(
+                "This emulator does not model {what}, so it refuses instead of guessing what the service would do."
+            ),
         )
     }
 

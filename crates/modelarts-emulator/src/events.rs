@@ -43,7 +43,10 @@ impl Level {
 /// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, `seconds` are seconds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are explained above, the texts stand in `message`")]
+#[expect(
+    missing_docs,
+    reason = "the fields are explained above, the texts stand in `message`"
+)]
 pub enum EventKind {
     /// The job was accepted.
     Created,
@@ -80,23 +83,44 @@ pub enum EventKind {
     /// Environment pre-check passed.
     PreCheckDone { task: String, seconds: f64 },
     /// Environment pre-check failed.
-    PreCheckFailed { task: String, seconds: f64, error: String },
+    PreCheckFailed {
+        task: String,
+        seconds: f64,
+        error: String,
+    },
     /// The code is on its way.
     CodeDownloading { task: String },
     /// The code has arrived.
     CodeDownloaded { task: String, seconds: f64 },
     /// The code could not be fetched.
-    CodeDownloadFailed { task: String, seconds: f64, cause: String },
+    CodeDownloadFailed {
+        task: String,
+        seconds: f64,
+        cause: String,
+    },
     /// An input is on its way.
     InputDownloading { task: String },
     /// An input has arrived.
-    InputDownloaded { task: String, seconds: f64, parameter: String },
+    InputDownloaded {
+        task: String,
+        seconds: f64,
+        parameter: String,
+    },
     /// An input could not be fetched.
-    InputDownloadFailed { task: String, seconds: f64, parameter: String, cause: String },
+    InputDownloadFailed {
+        task: String,
+        seconds: f64,
+        parameter: String,
+        cause: String,
+    },
     /// Packages are being installed.
     DependenciesInstalling { task: String, files: String },
     /// Packages are installed.
-    DependenciesInstalled { task: String, seconds: f64, files: String },
+    DependenciesInstalled {
+        task: String,
+        seconds: f64,
+        files: String,
+    },
     /// The code started.
     TaskStarted { task: String },
     /// The code ended.
@@ -104,7 +128,11 @@ pub enum EventKind {
     /// An output is on its way. The guide's text says "input"; the document means output.
     OutputUploading { task: String, parameter: String },
     /// An output has arrived.
-    OutputUploaded { task: String, seconds: f64, parameter: String },
+    OutputUploaded {
+        task: String,
+        seconds: f64,
+        parameter: String,
+    },
     /// Kubernetes has the image.
     PodPulled { pod: String, image: String },
     /// Kubernetes made the container.
@@ -187,12 +215,20 @@ impl EventKind {
             Self::Running => "Training job is running.".into(),
             Self::Failed => "Training job failed.".into(),
             Self::TaskStarted { task } => format!("[{task}] training started."),
-            Self::TaskFinished { task, exit_code } => format!("[{task}] Training finished. Exit code {exit_code}."),
+            Self::TaskFinished { task, exit_code } => {
+                format!("[{task}] Training finished. Exit code {exit_code}.")
+            }
             Self::OutputUploading { task, parameter } => {
                 format!("[{task}] Training output(parameter name: {parameter}) Uploading.")
             }
-            Self::OutputUploaded { task, seconds, parameter } => {
-                format!("[{task}][time used: {seconds:.3}s] Upload training output(parameter name: {parameter}) finished.")
+            Self::OutputUploaded {
+                task,
+                seconds,
+                parameter,
+            } => {
+                format!(
+                    "[{task}][time used: {seconds:.3}s] Upload training output(parameter name: {parameter}) finished."
+                )
             }
             _ => return None,
         })
@@ -259,41 +295,156 @@ mod tests {
         let seconds = 1.5;
         let pairs = [
             (EventKind::Created, "Training job created."),
-            (EventKind::CreateFailed { cause: "no flavor".into() }, "Training job failures: no flavor"),
-            (EventKind::PrepareTimedOut, "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out."),
-            (EventKind::Queuing, "The training job is queuing and awaiting resource allocation."),
+            (
+                EventKind::CreateFailed {
+                    cause: "no flavor".into(),
+                },
+                "Training job failures: no flavor",
+            ),
+            (
+                EventKind::PrepareTimedOut,
+                "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out.",
+            ),
+            (
+                EventKind::Queuing,
+                "The training job is queuing and awaiting resource allocation.",
+            ),
             (EventKind::QueueFailed, "Failed to be queued."),
             (EventKind::Running, "The training job starts to run."),
             (EventKind::Completed, "Training job executed."),
             (EventKind::Failed, "Failed to run the training job."),
             (EventKind::Preempted, "The training job is preempted."),
-            (EventKind::MaybeHanging, "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue."),
+            (
+                EventKind::MaybeHanging,
+                "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.",
+            ),
             (EventKind::Restarted, "The training job has been restarted."),
-            (EventKind::StoppedByUser, "The training job has been manually stopped."),
-            (EventKind::AutoStopped { hours: 1 }, "The training job has been stopped. (Maximum running duration: 1 hour)"),
-            (EventKind::AutoStopped { hours: 3 }, "The training job has been stopped. (Maximum running duration: 3 hours)"),
-            (EventKind::Deleted, "The training job has been manually deleted."),
+            (
+                EventKind::StoppedByUser,
+                "The training job has been manually stopped.",
+            ),
+            (
+                EventKind::AutoStopped { hours: 1 },
+                "The training job has been stopped. (Maximum running duration: 1 hour)",
+            ),
+            (
+                EventKind::AutoStopped { hours: 3 },
+                "The training job has been stopped. (Maximum running duration: 3 hours)",
+            ),
+            (
+                EventKind::Deleted,
+                "The training job has been manually deleted.",
+            ),
             (EventKind::Billed, "Billing information synchronized."),
-            (EventKind::PreCheckStarted { task: task() }, "[worker-0] The training environment is being pre-checked."),
-            (EventKind::PreCheckDone { task: task(), seconds }, "[worker-0] [Duration: 1.500] Pre-check completed."),
-            (EventKind::PreCheckFailed { task: task(), seconds, error: "dns".into() }, "[worker-0] [Duration: 1.500] Pre-check failed. Error: dns"),
-            (EventKind::CodeDownloading { task: task() }, "[worker-0] The training code is being downloaded."),
-            (EventKind::CodeDownloaded { task: task(), seconds }, "[worker-0] [Duration: 1.500] Training code downloaded."),
-            (EventKind::CodeDownloadFailed { task: task(), seconds, cause: "gone".into() }, "[worker-0] [Duration: 1.500] Failed to download the training code. Failure cause: gone"),
-            (EventKind::InputDownloading { task: task() }, "[worker-0] The training input is being downloaded."),
-            (EventKind::InputDownloaded { task: task(), seconds, parameter: "data_url".into() }, "[worker-0] [Duration: 1.500] Training input (parameter: data_url) downloaded."),
-            (EventKind::InputDownloadFailed { task: task(), seconds, parameter: "data_url".into(), cause: "gone".into() }, "[worker-0] [Duration: 1.500] Failed to download the training input (parameter: data_url). Failure cause: gone"),
-            (EventKind::DependenciesInstalling { task: task(), files: "requirements.txt".into() }, "[worker-0] Python dependency packages are being installed. Import the following files: requirements.txt"),
-            (EventKind::DependenciesInstalled { task: task(), seconds, files: "requirements.txt".into() }, "[worker-0] [Duration: 1.500] Python dependency packages installed. Import the following files: requirements.txt"),
-            (EventKind::TaskStarted { task: task() }, "[worker-0] The training job starts to run."),
-            (EventKind::TaskFinished { task: task(), exit_code: 0 }, "[worker-0] Training job executed."),
-            (EventKind::OutputUploading { task: task(), parameter: "train_url".into() }, "[worker-0] The training input is being uploaded."),
-            (EventKind::OutputUploaded { task: task(), seconds, parameter: "train_url".into() }, "[worker-0] [Duration: 1.500] Training output (parameter: train_url) uploaded."),
+            (
+                EventKind::PreCheckStarted { task: task() },
+                "[worker-0] The training environment is being pre-checked.",
+            ),
+            (
+                EventKind::PreCheckDone {
+                    task: task(),
+                    seconds,
+                },
+                "[worker-0] [Duration: 1.500] Pre-check completed.",
+            ),
+            (
+                EventKind::PreCheckFailed {
+                    task: task(),
+                    seconds,
+                    error: "dns".into(),
+                },
+                "[worker-0] [Duration: 1.500] Pre-check failed. Error: dns",
+            ),
+            (
+                EventKind::CodeDownloading { task: task() },
+                "[worker-0] The training code is being downloaded.",
+            ),
+            (
+                EventKind::CodeDownloaded {
+                    task: task(),
+                    seconds,
+                },
+                "[worker-0] [Duration: 1.500] Training code downloaded.",
+            ),
+            (
+                EventKind::CodeDownloadFailed {
+                    task: task(),
+                    seconds,
+                    cause: "gone".into(),
+                },
+                "[worker-0] [Duration: 1.500] Failed to download the training code. Failure cause: gone",
+            ),
+            (
+                EventKind::InputDownloading { task: task() },
+                "[worker-0] The training input is being downloaded.",
+            ),
+            (
+                EventKind::InputDownloaded {
+                    task: task(),
+                    seconds,
+                    parameter: "data_url".into(),
+                },
+                "[worker-0] [Duration: 1.500] Training input (parameter: data_url) downloaded.",
+            ),
+            (
+                EventKind::InputDownloadFailed {
+                    task: task(),
+                    seconds,
+                    parameter: "data_url".into(),
+                    cause: "gone".into(),
+                },
+                "[worker-0] [Duration: 1.500] Failed to download the training input (parameter: data_url). Failure cause: gone",
+            ),
+            (
+                EventKind::DependenciesInstalling {
+                    task: task(),
+                    files: "requirements.txt".into(),
+                },
+                "[worker-0] Python dependency packages are being installed. Import the following files: requirements.txt",
+            ),
+            (
+                EventKind::DependenciesInstalled {
+                    task: task(),
+                    seconds,
+                    files: "requirements.txt".into(),
+                },
+                "[worker-0] [Duration: 1.500] Python dependency packages installed. Import the following files: requirements.txt",
+            ),
+            (
+                EventKind::TaskStarted { task: task() },
+                "[worker-0] The training job starts to run.",
+            ),
+            (
+                EventKind::TaskFinished {
+                    task: task(),
+                    exit_code: 0,
+                },
+                "[worker-0] Training job executed.",
+            ),
+            (
+                EventKind::OutputUploading {
+                    task: task(),
+                    parameter: "train_url".into(),
+                },
+                "[worker-0] The training input is being uploaded.",
+            ),
+            (
+                EventKind::OutputUploaded {
+                    task: task(),
+                    seconds,
+                    parameter: "train_url".into(),
+                },
+                "[worker-0] [Duration: 1.500] Training output (parameter: train_url) uploaded.",
+            ),
         ];
         assert_eq!(pairs.len(), 31, "32 lines, of which two are the same");
         for (kind, text) in pairs {
             assert_eq!(kind.message(Wording::Guide), text);
-            assert_eq!(kind.source(), if text.starts_with('[') { "Task" } else { "Job" }, "{text}");
+            assert_eq!(
+                kind.source(),
+                if text.starts_with('[') { "Task" } else { "Job" },
+                "{text}"
+            );
         }
     }
 
@@ -304,19 +455,83 @@ mod tests {
         let task = || "worker-0".to_owned();
         let parameter = || "train_url".to_owned();
         let rows = [
-            (EventKind::PodPulled { pod: pod(), image: "a/b:1".into() }, "Info", "K8s", "[Pod: modelarts-job-5bd61eea-worker-0] Pulled: Successfully pulled image \"a/b:1\""),
-            (EventKind::PodCreated { pod: pod() }, "Info", "K8S", "[Pod: modelarts-job-5bd61eea-worker-0] SuccessfulCreate: Created container"),
-            (EventKind::PodStarted { pod: pod() }, "Info", "K8S", "[Pod: modelarts-job-5bd61eea-worker-0] Started: Started container"),
-            (EventKind::Running, "Info", "Job", "Training job is running."),
-            (EventKind::TaskStarted { task: task() }, "Info", "Task", "[worker-0] training started."),
-            (EventKind::TaskFinished { task: task(), exit_code: 1 }, "Info", "Task", "[worker-0] Training finished. Exit code 1."),
-            (EventKind::OutputUploading { task: task(), parameter: parameter() }, "Info", "Task", "[worker-0] Training output(parameter name: train_url) Uploading."),
-            (EventKind::OutputUploaded { task: task(), seconds: 0.296, parameter: parameter() }, "Info", "Task", "[worker-0][time used: 0.296s] Upload training output(parameter name: train_url) finished."),
-            (EventKind::TerminateJob { job: "modelarts-job-5bd61eea".into() }, "Info", "K8S", "[Job: modelarts-job-5bd61eea] ExecuteAction: Start to execute action TerminateJob"),
+            (
+                EventKind::PodPulled {
+                    pod: pod(),
+                    image: "a/b:1".into(),
+                },
+                "Info",
+                "K8s",
+                "[Pod: modelarts-job-5bd61eea-worker-0] Pulled: Successfully pulled image \"a/b:1\"",
+            ),
+            (
+                EventKind::PodCreated { pod: pod() },
+                "Info",
+                "K8S",
+                "[Pod: modelarts-job-5bd61eea-worker-0] SuccessfulCreate: Created container",
+            ),
+            (
+                EventKind::PodStarted { pod: pod() },
+                "Info",
+                "K8S",
+                "[Pod: modelarts-job-5bd61eea-worker-0] Started: Started container",
+            ),
+            (
+                EventKind::Running,
+                "Info",
+                "Job",
+                "Training job is running.",
+            ),
+            (
+                EventKind::TaskStarted { task: task() },
+                "Info",
+                "Task",
+                "[worker-0] training started.",
+            ),
+            (
+                EventKind::TaskFinished {
+                    task: task(),
+                    exit_code: 1,
+                },
+                "Info",
+                "Task",
+                "[worker-0] Training finished. Exit code 1.",
+            ),
+            (
+                EventKind::OutputUploading {
+                    task: task(),
+                    parameter: parameter(),
+                },
+                "Info",
+                "Task",
+                "[worker-0] Training output(parameter name: train_url) Uploading.",
+            ),
+            (
+                EventKind::OutputUploaded {
+                    task: task(),
+                    seconds: 0.296,
+                    parameter: parameter(),
+                },
+                "Info",
+                "Task",
+                "[worker-0][time used: 0.296s] Upload training output(parameter name: train_url) finished.",
+            ),
+            (
+                EventKind::TerminateJob {
+                    job: "modelarts-job-5bd61eea".into(),
+                },
+                "Info",
+                "K8S",
+                "[Job: modelarts-job-5bd61eea] ExecuteAction: Start to execute action TerminateJob",
+            ),
             (EventKind::Failed, "Error", "Job", "Training job failed."),
         ];
         for (kind, level, source, text) in rows {
-            assert_eq!((kind.level().as_str(), kind.source()), (level, source), "{text}");
+            assert_eq!(
+                (kind.level().as_str(), kind.source()),
+                (level, source),
+                "{text}"
+            );
             assert_eq!(kind.message(Wording::Api), text);
         }
     }

@@ -60,9 +60,12 @@ fn is_loopback(host: &str) -> bool {
 }
 
 fn is_own(origin: &str, port: u16) -> bool {
-    origin
-        .strip_prefix("http://")
-        .is_some_and(|host| is_loopback(host) && host.rsplit_once(':').is_some_and(|(_, p)| p == port.to_string()))
+    origin.strip_prefix("http://").is_some_and(|host| {
+        is_loopback(host)
+            && host
+                .rsplit_once(':')
+                .is_some_and(|(_, p)| p == port.to_string())
+    })
 }
 
 /// Whether the emulator may listen on `ip`.
@@ -76,7 +79,15 @@ mod tests {
 
     #[test]
     fn only_loopback_names_are_loopback() {
-        for host in ["127.0.0.1", "127.0.0.1:80", "127.9.8.7:1", "localhost", "LocalHost:9", "[::1]", "[::1]:80"] {
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "127.9.8.7:1",
+            "localhost",
+            "LocalHost:9",
+            "[::1]",
+            "[::1]:80",
+        ] {
             assert!(is_loopback(host), "{host}");
         }
         for host in [
@@ -99,7 +110,11 @@ mod tests {
 
     #[test]
     fn only_its_own_origin_is_its_own() {
-        for origin in ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"] {
+        for origin in [
+            "http://127.0.0.1:8080",
+            "http://localhost:8080",
+            "http://[::1]:8080",
+        ] {
             assert!(is_own(origin, 8080), "{origin}");
         }
         for origin in [

@@ -1,2 +1,182 @@
-//! Placeholder.
-fn main() {}
+//! `modelarts-emulator serve`: the emulator as a program.
+//!
+//! Prints one line of JSON on stdout when it is ready, everything else on stderr, and ends with
+//! its jobs on Ctrl-C and SIGTERM.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use modelarts_emulator::{Emulator, StartError, Timing, Wording};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// The ModelArts training service on your own machine.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Starts the emulator and prints one line of JSON when it is ready: url, project_id,
+    /// access_key, secret_key.
+    Serve(Serve),
+}
+
+#[derive(Debug, clap::Args)]
+struct Serve {
+    /// Loopback address to listen on; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Directory of the jobs.
+    #[arg(
+        long,
+        default_value = "modelarts-emulator-data/data",
+        value_name = "DIR"
+    )]
+    data_dir: PathBuf,
+    /// Directory in which obs://bucket/key is bucket/key.
+    #[arg(
+        long,
+        default_value = "modelarts-emulator-data/obs",
+        value_name = "DIR"
+    )]
+    obs_root: PathBuf,
+    /// Id of the project; another one at each start if not given.
+    #[arg(long, value_name = "ID")]
+    project_id: Option<String>,
+    /// Access key that is accepted; another one at each start if not given.
+    #[arg(long, value_name = "KEY")]
+    access_key: Option<String>,
+    /// Secret key that is accepted; another one at each start if not given.
+    #[arg(long, value_name = "KEY")]
+    secret_key: Option<String>,
+    /// Token that is accepted in X-Auth-Token; may be repeated.
+    #[arg(long, value_name = "TOKEN")]
+    token: Vec<String>,
+    /// How long the steps of a job take, beside the run of its code.
+    #[arg(long, value_enum, default_value_t = Pace::Quick)]
+    timing: Pace,
+    /// Which texts events get where the documents disagree.
+    #[arg(long, value_enum, default_value_t = Text::Api)]
+    wording: Text,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Pace {
+    /// No delays.
+    Instant,
+    /// About one and a half seconds in all.
+    Quick,
+    /// As long as on the service, about 44 seconds in all.
+    Documented,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Text {
+    /// Those seen in the events API.
+    Api,
+    /// Those of the events guide.
+    Guide,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Arguments {
+        command: Command::Serve(arguments),
+    } = Arguments::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
+    match serve(arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("modelarts-emulator: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(arguments: Serve) -> Result<(), Failure> {
+    // Listening for signals before the ready line: whoever reads it may send one at once.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Io)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Io)?;
+    let emulator = start(arguments).await.map_err(Failure::Start)?;
+    let ready = json!({
+        "url": emulator.url(),
+        "project_id": emulator.project_id(),
+        "access_key": emulator.access_key(),
+        "secret_key": emulator.secret_key(),
+    });
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{ready}")
+        .and_then(|()| stdout.flush())
+        .map_err(Failure::Io)?;
+    drop(stdout);
+    tracing::info!(
+        url = emulator.url(),
+        obs_root = %emulator.obs_root().display(),
+        data_dir = %emulator.data_dir().display(),
+        "ready"
+    );
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("ending, with all jobs");
+    emulator.shutdown().await;
+    Ok(())
+}
+
+async fn start(arguments: Serve) -> Result<Emulator, StartError> {
+    let mut builder = Emulator::builder()
+        .listen(arguments.listen)
+        .data_dir(arguments.data_dir)
+        .obs_root(arguments.obs_root)
+        .timing(match arguments.timing {
+            Pace::Instant => Timing::instant(),
+            Pace::Quick => Timing::default(),
+            Pace::Documented => Timing::documented(),
+        })
+        .event_wording(match arguments.wording {
+            Text::Api => Wording::Api,
+            Text::Guide => Wording::Guide,
+        });
+    if let Some(id) = arguments.project_id {
+        builder = builder.project_id(id);
+    }
+    if let Some(key) = arguments.access_key {
+        builder = builder.access_key(key);
+    }
+    if let Some(key) = arguments.secret_key {
+        builder = builder.secret_key(key);
+    }
+    for token in arguments.token {
+        builder = builder.token(token);
+    }
+    builder.start().await
+}
+
+#[derive(Debug)]
+enum Failure {
+    Start(StartError),
+    Io(io::Error),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}

@@ -66,7 +66,11 @@ impl ObsPath {
 impl fmt::Display for ObsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))?;
-        if self.folder { f.write_str("/") } else { Ok(()) }
+        if self.folder {
+            f.write_str("/")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -92,7 +96,10 @@ mod tests {
     #[test]
     fn keys_do_not_lead_out_of_the_root() {
         for (text, sentence) in [
-            ("obs://bucket/../../etc/passwd", "the steps . and .. are not allowed"),
+            (
+                "obs://bucket/../../etc/passwd",
+                "the steps . and .. are not allowed",
+            ),
             ("/..", "the steps . and .. are not allowed"),
             ("obs://bucket/./a", "the steps . and .. are not allowed"),
             ("obs:///etc/passwd", "it names no bucket"),
@@ -103,7 +110,11 @@ mod tests {
             ("https://bucket/key", "it must start with obs:// or /"),
             ("/bucket/a\0b", "control characters are not allowed"),
         ] {
-            assert_eq!(ObsPath::parse(text), Err(NotAnObsPath(sentence)), "{text:?}");
+            assert_eq!(
+                ObsPath::parse(text),
+                Err(NotAnObsPath(sentence)),
+                "{text:?}"
+            );
         }
     }
 }

@@ -19,7 +19,11 @@ const ALGORITHM: &str = "SDK-HMAC-SHA256";
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
 /// Everything but `A-Z a-z 0-9 - _ . ~` is percent-encoded, in upper case.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// A request as it arrived.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +91,10 @@ impl fmt::Display for Refusal {
                 "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
             ),
             Self::Mismatch { canonical_request } => {
-                write!(f, "verify aksk signature fail, canonicalRequest:{canonical_request}")
+                write!(
+                    f,
+                    "verify aksk signature fail, canonicalRequest:{canonical_request}"
+                )
             }
         }
     }
@@ -124,7 +131,9 @@ pub fn verify(
         access_key: authorization.access_key.to_owned(),
     })?;
     let now = Moment::from(now);
-    if now.millis().abs_diff(signed.millis()) > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX) {
+    if now.millis().abs_diff(signed.millis())
+        > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
+    {
         return Err(Refusal::Expired {
             signed: date.to_owned(),
             server: now.compact(),
@@ -178,10 +187,13 @@ impl<'a> Authorization<'a> {
     fn of(headers: &'a HeaderMap) -> Result<Self, Refusal> {
         let header = single(headers, "authorization").ok_or(Refusal::NoCredentials)?;
         let malformed = |what| Refusal::Malformed { what };
-        let text = std::str::from_utf8(header).map_err(|_| malformed("header authorization is not text"))?;
+        let text = std::str::from_utf8(header)
+            .map_err(|_| malformed("header authorization is not text"))?;
         let (algorithm, rest) = text.split_once(' ').unwrap_or((text, ""));
         if algorithm != ALGORITHM {
-            return Err(Refusal::UnsupportedAlgorithm { said: algorithm.into() });
+            return Err(Refusal::UnsupportedAlgorithm {
+                said: algorithm.into(),
+            });
         }
         if rest.starts_with("Credential=") {
             return Err(Refusal::UnsupportedAlgorithm {
@@ -219,7 +231,9 @@ fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
 /// `name:value` lines for the signed headers, which must be sorted, in lower case and all there.
 fn canonical_headers(headers: &HeaderMap, signed: &[&str]) -> Result<Vec<u8>, Refusal> {
     let sorted = signed.windows(2).all(|pair| pair[0] < pair[1]);
-    let lower = signed.iter().all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
+    let lower = signed
+        .iter()
+        .all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
     if !sorted || !lower {
         return Err(Refusal::Malformed {
             what: "SignedHeaders must be sorted and in lower case",
@@ -272,7 +286,10 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
             .join("&")
     };
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
-    let as_sent = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0).then(|| join(&pairs));
+    let as_sent = pairs
+        .windows(2)
+        .any(|pair| pair[0].0 == pair[1].0)
+        .then(|| join(&pairs));
     pairs.sort();
     (join(&pairs), as_sent)
 }
@@ -302,7 +319,9 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Lower case only, as the signature is written.
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+    if !text.len().is_multiple_of(2)
+        || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    {
         return None;
     }
     (0..text.len())

@@ -4,6 +4,8 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use modelarts_api::types::ApiError;
 
+use crate::codes;
+
 /// What went wrong with a call, and what is known about it.
 ///
 /// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
@@ -225,6 +227,21 @@ impl Error {
         self.0.code.as_deref()
     }
 
+    /// The name of the code in the service's error table, such as
+    /// `TrainingJobNotFound`, if it is known.
+    #[must_use]
+    pub fn code_name(&self) -> Option<&'static str> {
+        Some(codes::lookup(self.code()?, self.status())?.name)
+    }
+
+    /// What to do about it: what the service says, or else what is known about the
+    /// code.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.solution()
+            .or_else(|| Some(codes::lookup(self.code()?, self.status())?.advice))
+    }
+
     /// What the service said.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
@@ -277,7 +294,8 @@ impl fmt::Display for Error {
         match inner.kind {
             ErrorKind::Service => {
                 let message = inner.service_message.as_deref();
-                f.write_str(message.unwrap_or("the service gave no reason").trim())?;
+                let message = message.unwrap_or("the service gave no reason").trim();
+                f.write_str(message.trim_end_matches('.'))?;
             }
             _ => f.write_str(&inner.message)?,
         }
@@ -297,8 +315,8 @@ impl fmt::Display for Error {
         if !facts.is_empty() {
             write!(f, " ({})", facts.join(", "))?;
         }
-        if let Some(solution) = &inner.solution {
-            write!(f, "; {}", solution.trim())?;
+        if let Some(advice) = self.advice() {
+            write!(f, "; {}", advice.trim().trim_end_matches('.'))?;
         }
         Ok(())
     }

@@ -59,6 +59,7 @@
 mod auth;
 mod client;
 mod clock;
+mod codes;
 mod create;
 mod error;
 mod events;

@@ -1,0 +1,104 @@
+//! The environment and the arguments of the job's process (domain.md 7.1 and 7.2).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::flavors;
+use crate::home::{HomePath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH};
+use crate::request::{Access, JobRequest};
+use crate::store::task_name;
+
+/// The whole environment of a worker: nothing comes from the emulator's own.
+///
+/// Documented presets first, then what makes a process on this machine behave (PATH, HOME, TMPDIR,
+/// PYTHONUNBUFFERED), then channels handed over as variables, then the job's own, which win.
+/// Left out are the presets of networks and stores that are not there (NCCL_*, S3_*, MA_PIP_*).
+pub(crate) fn variables(
+    job_id: &str,
+    request: &JobRequest,
+    index: u32,
+    worker: &Path,
+    python: Option<&Path>,
+) -> BTreeMap<OsString, OsString> {
+    let at = |path: &HomePath| path.below(worker).into_os_string();
+    let fixed = |path: &'static str| at(&HomePath::fixed(path));
+    let text = |text: &str| OsString::from(text);
+    let nodes = request.node_count;
+    let job_dir = at(&request.job_dir());
+
+    // Every worker is a process on this machine, so each finds the others under this address.
+    let address = "127.0.0.1";
+    let hosts = vec![address; nodes as usize].join(",");
+    let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
+    let mut set = |name: &str, value: OsString| variables.insert(name.into(), value);
+    set("MA_HOME", fixed(MA_HOME));
+    set("MA_MOUNT_PATH", fixed(MA_MOUNT_PATH));
+    set("MA_LOG_DIR", fixed(MA_LOG_DIR));
+    set("MA_JOB_DIR", job_dir.clone());
+    set("WORKSPACE", at(&request.code_copy()));
+    set("MA_SCRIPT_INTERPRETER", text(""));
+    set("MA_TASK_NAME", text("worker"));
+    set("MA_TASK_INDEX", index.to_string().into());
+    set("MA_NUM_HOSTS", nodes.to_string().into());
+    set(
+        "MA_NUM_GPUS",
+        flavors::gpus(request.flavor()).to_string().into(),
+    );
+    set("MA_CURRENT_IP", text(address));
+    set(
+        "MA_CURRENT_INSTANCE_NAME",
+        format!("modelarts-job-{job_id}-{}", task_name(index)).into(),
+    );
+    // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
+    set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
+    set("VC_TASK_INDEX", index.to_string().into());
+    set("VK_TASK_INDEX", index.to_string().into());
+    set("VC_WORKER_NUM", nodes.to_string().into());
+    set("VC_WORKER_HOSTS", hosts.into());
+    set("PYTHONPATH", job_dir);
+
+    set("HOME", fixed(MA_HOME));
+    set("TMPDIR", worker.join("tmp").into_os_string());
+    set("PATH", search_path(python));
+    // Not a preset of the service: it lets log lines appear while the code runs.
+    set("PYTHONUNBUFFERED", text("1"));
+
+    for channel in request.inputs.iter().chain(&request.outputs) {
+        if channel.access == Access::Env {
+            set(&channel.name, at(&channel.local_dir));
+        }
+    }
+    for (name, value) in request.environments.iter().flatten() {
+        set(name, value.into());
+    }
+    variables
+}
+
+/// The directory of python3, then the system's.
+fn search_path(python: Option<&Path>) -> OsString {
+    let mut path = OsString::new();
+    if let Some(directory) = python.and_then(Path::parent) {
+        path.push(directory);
+        path.push(":");
+    }
+    path.push("/usr/local/bin:/usr/bin:/bin");
+    path
+}
+
+/// `--name=value` for each hyper-parameter, then `--name=<local dir>` for each channel.
+pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
+    let parameters = request
+        .parameters
+        .iter()
+        .map(|parameter| OsString::from(format!("--{}={}", parameter.name, parameter.value)));
+    let channels = request.inputs.iter().chain(&request.outputs);
+    let channels = channels
+        .filter(|channel| channel.access == Access::Parameter)
+        .map(|channel| {
+            let mut argument = OsString::from(format!("--{}=", channel.name));
+            argument.push(channel.local_dir.below(worker));
+            argument
+        });
+    parameters.chain(channels).collect()
+}

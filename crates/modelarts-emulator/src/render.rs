@@ -1,0 +1,225 @@
+//! Jobs and events as the documented JSON.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Moment;
+use crate::events::{Event, Wording};
+use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Start};
+use crate::store::Job;
+
+/// Whether the name of the user is known yet: the answer to a creation has an empty one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UserName<'a> {
+    NotYet,
+    Known(&'a str),
+}
+
+/// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
+/// ListTrainingJobs show it.
+pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
+    json!({
+        "kind": "job",
+        "metadata": metadata(job, user),
+        "status": status(job, now),
+        "algorithm": algorithm(&job.request),
+        "spec": spec(&job.request),
+    })
+}
+
+fn metadata(job: &Job, user: UserName<'_>) -> Value {
+    let request = &job.request;
+    let mut metadata = json!({
+        "id": job.id,
+        "name": request.name,
+        "description": request.description,
+        "create_time": job.created.millis(),
+        "workspace_id": request.workspace_id,
+        "user_name": match user {
+            UserName::NotYet => "",
+            UserName::Known(name) => name,
+        },
+    });
+    if let Some(annotations) = &request.annotations {
+        metadata["annotations"] = Value::Object(annotations.clone());
+    }
+    metadata
+}
+
+fn status(job: &Job, now: Moment) -> Value {
+    let now = now.whole_second();
+    let mut nodes = job.nodes.clone();
+    // The latest sample, while there are samples. Duration counts up to it (domain.md 2.6).
+    if !job.state.is_final()
+        && let Some((at, count)) = nodes.last().copied()
+        && at < now
+    {
+        let before = Moment::from_millis(now.millis() - 1000);
+        if at < before {
+            nodes.push((before, count));
+        }
+        nodes.push((now, count));
+    }
+    let latest = nodes.last().map(|(at, _)| at.millis());
+    let duration = match (job.started, latest) {
+        (Some(started), Some(latest)) => latest - started.millis(),
+        _ => 0,
+    };
+    let nodes: Vec<Value> = nodes
+        .iter()
+        .map(|(at, count)| json!([at.millis(), count]))
+        .collect();
+    let mut status = json!({
+        "phase": job.state.phase(),
+        "secondary_phase": job.state.secondary_phase(),
+        "duration": duration,
+        "start_time": job.started.map_or(0, Moment::millis),
+        "node_count_metrics": if nodes.is_empty() { Value::Null } else { Value::Array(nodes) },
+        "tasks": job.tasks().collect::<Vec<_>>(),
+    });
+    if let Some(failure) = &job.failure {
+        status["task_statuses"] = json!([{
+            "task": failure.task,
+            "exit_code": failure.exit_code,
+            "message": format!("exit with {}", failure.exit_code),
+        }]);
+    }
+    if !job.records.is_empty() {
+        let records = job.records.iter().map(|record| {
+            let mut shown = json!({
+                "start_at": record.start.seconds(),
+                "start_type": "init_or_rescheduled",
+            });
+            if let Some(end) = &record.end {
+                shown["end_at"] = end.at.seconds().into();
+                shown["end_reason"] = end.reason.as_str().into();
+                if let Some(task) = &end.task {
+                    shown["end_related_task"] = task.as_str().into();
+                }
+            }
+            shown
+        });
+        status["running_records"] = records.collect();
+    }
+    status
+}
+
+fn algorithm(request: &JobRequest) -> Value {
+    let mut algorithm = Map::new();
+    let mut put = |name: &str, value: Value| algorithm.insert(name.to_owned(), value);
+    if !request.algorithm_name.is_empty() {
+        put("name", request.algorithm_name.as_str().into());
+    }
+    if let Some(code_dir) = &request.code_dir {
+        put("code_dir", code_dir.to_string().into());
+    }
+    match &request.start {
+        Start::BootFile { file, .. } => put("boot_file", file.to_string().into()),
+        Start::Command(command) => put("command", command.as_str().into()),
+    };
+    if !request.parameters.is_empty() {
+        put(
+            "parameters",
+            request.parameters.iter().map(parameter).collect(),
+        );
+    }
+    if !request.inputs.is_empty() {
+        put("inputs", request.inputs.iter().map(channel).collect());
+    }
+    if !request.outputs.is_empty() {
+        put("outputs", request.outputs.iter().map(channel).collect());
+    }
+    put("engine", Value::Object(request.engine.clone()));
+    if request.has_policies {
+        put("policies", json!({}));
+    }
+    if let Some(environments) = &request.environments {
+        put("environments", json!(environments));
+    }
+    if let Some(path) = &request.local_code_dir {
+        put("local_code_dir", path.to_string().into());
+    }
+    if let Some(path) = &request.working_dir {
+        put("working_dir", path.to_string().into());
+    }
+    Value::Object(algorithm)
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    json!({
+        "name": parameter.name,
+        "description": parameter.description,
+        "i18n_description": null,
+        "value": parameter.value,
+        "constraint": parameter.constraint.clone().unwrap_or_else(|| json!({
+            "type": "String",
+            "editable": true,
+            "required": false,
+            "sensitive": false,
+            "valid_type": "None",
+            "valid_range": [],
+        })),
+    })
+}
+
+fn channel(channel: &Channel) -> Value {
+    let mut shown = json!({
+        "name": channel.name,
+        "local_dir": channel.local_dir.to_string(),
+        "remote": {"obs": {"obs_url": channel.obs.to_string()}},
+    });
+    if let Some(description) = &channel.description {
+        shown["description"] = description.as_str().into();
+    }
+    if channel.access_given {
+        shown["access_method"] = match channel.access {
+            Access::Parameter => "parameter".into(),
+            Access::Env => "env".into(),
+        };
+    }
+    shown
+}
+
+/// Without `auto_stop` and `notification`: the service does not give them back (domain.md 9.8).
+fn spec(request: &JobRequest) -> Value {
+    let mut resource = json!({
+        "policy": "regular",
+        "node_count": request.node_count,
+    });
+    if let Some(flavor_id) = &request.flavor_id {
+        resource["flavor_id"] = flavor_id.as_str().into();
+    }
+    match &request.pool_id {
+        Some(pool_id) => resource["pool_id"] = pool_id.as_str().into(),
+        None => {
+            if let Some(flavor) = request.flavor() {
+                resource["flavor_name"] = flavor.name.into();
+                resource["flavor_detail"] = flavor.detail();
+            }
+        }
+    }
+    let mut spec = request.spec_echo.clone();
+    spec.insert("resource".into(), resource);
+    match &request.log_export {
+        LogExport::NotGiven => {}
+        LogExport::Blank => {
+            spec.insert("log_export_path".into(), json!({}));
+        }
+        LogExport::To(path) => {
+            spec.insert(
+                "log_export_path".into(),
+                json!({"obs_url": path.to_string()}),
+            );
+        }
+    }
+    Value::Object(spec)
+}
+
+/// One event.
+pub(crate) fn event(event: &Event, wording: Wording) -> Value {
+    json!({
+        "time": event.time.rfc3339(),
+        "level": event.kind.level().as_str(),
+        "message": event.kind.message(wording),
+        "source": event.kind.source(),
+    })
+}

@@ -1,0 +1,813 @@
+//! Statuses and bodies of the seven operations, and of everything else.
+
+use std::time::Duration;
+
+use modelarts_emulator::{Timing, WaitError};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site, pass};
+
+/// Members that differ at each run, checked and replaced.
+fn pin(mut job: Value) -> Value {
+    let id = job["metadata"]["id"].as_str().unwrap();
+    assert_eq!((id.len(), id.matches('-').count()), (36, 4), "{id}");
+    job["metadata"]["id"] = "ID".into();
+    assert!(job["metadata"]["create_time"].as_i64().unwrap() > 1_700_000_000_000);
+    job["metadata"]["create_time"] = 0.into();
+    job
+}
+
+#[tokio::test]
+async fn a_creation_is_answered_in_the_documented_shape() {
+    let site = Site::start().await;
+    let mut job = site.script("shape", "");
+    job["metadata"]["description"] = "a job".into();
+    job["metadata"]["annotations"] = json!({"job_template": "Template DL"});
+    job["algorithm"]["parameters"] = json!([{"name": "epochs", "value": "3"}]);
+    job["algorithm"]["policies"] = json!({"auto_search": null});
+    job["algorithm"]["environments"] = json!({"NCCL_DEBUG": "INFO"});
+    job["algorithm"]["inputs"] =
+        json!([{"name": "data_url", "remote": {"obs": {"obs_url": "obs://bucket/data/"}}}]);
+    job["algorithm"]["outputs"] = json!([{"name": "train_url", "access_method": "env", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
+    job["spec"]["log_export_path"] = json!({"obs_url": ""});
+    job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
+    job["spec"]["notification"] = json!({"topic_urn": "urn", "events": ["JobFailed"]});
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.status, StatusCode::CREATED);
+    assert_eq!(reply.headers["content-type"], "application/json");
+    assert_eq!(
+        pin(reply.json()),
+        json!({
+            "kind": "job",
+            "metadata": {
+                "id": "ID",
+                "name": "shape",
+                "description": "a job",
+                "create_time": 0,
+                "workspace_id": "0",
+                "user_name": "",
+                "annotations": {"job_template": "Template DL"},
+            },
+            "status": {
+                "phase": "Creating",
+                "secondary_phase": "Creating",
+                "duration": 0,
+                "start_time": 0,
+                "node_count_metrics": null,
+                "tasks": ["worker-0"],
+            },
+            "algorithm": {
+                "code_dir": "/bucket/shape/code/",
+                "boot_file": "/bucket/shape/code/train.py",
+                "parameters": [{
+                    "name": "epochs",
+                    "description": "",
+                    "i18n_description": null,
+                    "value": "3",
+                    "constraint": {
+                        "type": "String",
+                        "editable": true,
+                        "required": false,
+                        "sensitive": false,
+                        "valid_type": "None",
+                        "valid_range": [],
+                    },
+                }],
+                "inputs": [{
+                    "name": "data_url",
+                    "local_dir": "/home/ma-user/modelarts/inputs/data_url_0",
+                    "remote": {"obs": {"obs_url": "/bucket/data/"}},
+                }],
+                "outputs": [{
+                    "name": "train_url",
+                    "access_method": "env",
+                    "local_dir": "/home/ma-user/modelarts/outputs/train_url_0",
+                    "remote": {"obs": {"obs_url": "/bucket/out/"}},
+                }],
+                "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+                "policies": {},
+                "environments": {"NCCL_DEBUG": "INFO"},
+            },
+            "spec": {
+                "resource": {
+                    "policy": "regular",
+                    "flavor_id": "modelarts.vm.cpu.8u",
+                    "flavor_name": "Computing CPU(8U) instance",
+                    "node_count": 1,
+                    "flavor_detail": {
+                        "flavor_type": "CPU",
+                        "billing": {"code": "modelarts.vm.cpu.8u", "unit_num": 1},
+                        "flavor_info": {
+                            "max_num": 16,
+                            "cpu": {"arch": "x86", "core_num": 8},
+                            "memory": {"size": 32, "unit": "GB"},
+                            "disk": {"size": 50, "unit": "GB"},
+                        },
+                    },
+                },
+                "log_export_path": {},
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn every_answer_carries_a_request_id() {
+    let site = Site::start().await;
+    let project = site.emulator.project_id();
+    let id = site.run(&site.script("ids", "print(1)")).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for path in [
+        format!("/v2/{project}/training-jobs/{id}"),
+        format!("/v2/{project}/training-jobs/{id}/tasks/worker-0/logs/preview"),
+        format!("/v2/{project}/training-jobs/none"),
+        format!("/v2/{project}/training-job-engines"),
+        "/v2/other/training-jobs/x".into(),
+        "/_emulator/health".into(),
+        "/".into(),
+    ] {
+        let request =
+            site.client
+                .signed(Method::GET, &path, Vec::new(), std::time::SystemTime::now());
+        let response = request.send().await.unwrap();
+        let request_id = response.headers()["x-request-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(request_id.len(), 32, "{path}");
+        assert!(seen.insert(request_id), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_does_not_exist_is_a_400() {
+    let site = Site::start().await;
+    let (id, path) = (
+        "3faf5c03-aaa1-4cbe-879d-24b05d997347",
+        "/training-jobs/3faf5c03-aaa1-4cbe-879d-24b05d997347",
+    );
+    for reply in [
+        site.client.get(path).await,
+        site.client.delete(path).await,
+        site.terminate(id).await,
+        site.client.get(&format!("{path}/events")).await,
+        site.client
+            .get(&format!("{path}/tasks/worker-0/logs/preview"))
+            .await,
+    ] {
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(
+            reply.json(),
+            json!({
+                "error_msg": format!("Training job (ID: {id}) not found."),
+                "error_code": "ModelArts.2775",
+                "error_solution": "Check whether the training job information in the request is valid.",
+            })
+        );
+    }
+    assert_eq!(
+        site.emulator.wait_for(id, "Running").await,
+        Err(WaitError::NoSuchJob)
+    );
+}
+
+#[tokio::test]
+async fn another_project_is_a_404() {
+    let mut site = Site::start().await;
+    site.client.project_id = "0123456789abcdef0123456789abcdef".into();
+    let reply = site.client.get("/training-jobs/x").await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+    let own = site.emulator.project_id();
+    assert_eq!(
+        reply.json(),
+        json!({
+            "error_msg": format!("The project ID (0123456789abcdef0123456789abcdef) in the request does not match that({own}) in the token."),
+            "error_code": "ModelArts.2786",
+            "error_solution": "Change the request token or change the project ID in the request.",
+        })
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_modelled_is_a_501_with_a_sentence() {
+    let site = Site::start().await;
+    let id = site.create(&site.script("model", "")).await;
+    for (method, path) in [
+        (Method::GET, "/training-jobs".to_owned()),
+        (Method::PUT, format!("/training-jobs/{id}")),
+        (Method::HEAD, format!("/training-jobs/{id}")),
+        (Method::PATCH, format!("/training-jobs/{id}")),
+        (Method::GET, "/training-job-searches".to_owned()),
+        (Method::GET, format!("/training-jobs/{id}/metrics/worker-0")),
+        (
+            Method::GET,
+            format!("/training-jobs/{id}/tasks/worker-0/logs/url"),
+        ),
+        (Method::GET, "/training-job-engines".to_owned()),
+        (Method::POST, "/algorithms".to_owned()),
+        // Words that stand where ids stand.
+        (Method::POST, "/training-jobs/batch-delete".to_owned()),
+        (Method::GET, "/training-jobs/batch-delete".to_owned()),
+        (Method::DELETE, "/training-jobs/batch-delete".to_owned()),
+        (Method::GET, "/training-jobs/autosearch".to_owned()),
+        (
+            Method::GET,
+            "/training-jobs/autosearch/yaml-templates".to_owned(),
+        ),
+        (Method::GET, "/training-jobs/autosearch/events".to_owned()),
+        (Method::GET, "/training-jobs/".to_owned()),
+    ] {
+        let reply = site.client.send(method.clone(), &path, Vec::new()).await;
+        assert_eq!(reply.status, StatusCode::NOT_IMPLEMENTED, "{method} {path}");
+        if method == Method::HEAD {
+            continue;
+        }
+        let project = site.emulator.project_id();
+        assert_eq!(
+            reply.json(),
+            json!({
+                "error_code": "Emulator.0501",
+                "error_msg": format!("This emulator does not model {method} /v2/{project}{path}, so it refuses instead of guessing what the service would do."),
+            })
+        );
+    }
+    // What lies outside the API needs no signature to be told so.
+    let login = site
+        .client
+        .http
+        .post(format!("{}/v3/auth/tokens", site.emulator.url()));
+    assert_eq!(
+        login.send().await.unwrap().status(),
+        StatusCode::NOT_IMPLEMENTED
+    );
+}
+
+#[tokio::test]
+async fn a_name_is_taken_until_its_job_is_gone() {
+    let site = Site::start().await;
+    let job = site.script("twin", "");
+    let id = site.create(&job).await;
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        reply.json(),
+        json!({
+            "error_msg": "Duplicate training job (name twin).",
+            "error_code": "ModelArts.2751",
+            "error_solution": "Change training job name.",
+        })
+    );
+    assert_eq!(
+        site.client
+            .delete(&format!("/training-jobs/{id}"))
+            .await
+            .status,
+        StatusCode::ACCEPTED
+    );
+    site.emulator.gone(&id).await;
+    site.create(&job).await;
+}
+
+#[tokio::test]
+async fn broken_bodies_get_their_codes() {
+    let site = Site::start().await;
+    for path in [
+        "/training-jobs",
+        "/training-job-searches",
+        "/training-jobs/x/actions",
+    ] {
+        for body in ["", "{", "nonsense", "{\"kind\": \"job\",}"] {
+            let reply = site.client.send(Method::POST, path, body.into()).await;
+            assert_eq!(
+                reply.json(),
+                json!({
+                    "error_msg": "Invalid JSON request body.",
+                    "error_code": "ModelArts.2787",
+                    "error_solution": "Check the request body.",
+                }),
+                "{path} {body:?}"
+            );
+        }
+    }
+    let reply = site.client.post("/training-jobs", &json!([])).await;
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid parameter(body must be an object)."
+    );
+    let large = vec![b' '; 12 * 1024 * 1024 + 1];
+    let reply = site
+        .client
+        .send(Method::POST, "/training-jobs", large)
+        .await;
+    assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()));
+}
+
+/// Sets the member at a JSON pointer; `null` removes it.
+fn set(job: &mut Value, pointer: &str, value: Value) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let parent = job.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    parent.insert(name.to_owned(), value);
+}
+
+#[tokio::test]
+async fn broken_rules_of_a_creation_name_the_field() {
+    let site = Site::start().await;
+    site.put("bucket/other/train.py", "");
+    site.put("bucket/rules/code/data.txt", "");
+    let channel = |name: &str| json!({"name": name, "remote": {"obs": {"obs_url": "/bucket/x/"}}});
+    let many: serde_json::Map<String, Value> =
+        (0..101).map(|n| (format!("V{n}"), "".into())).collect();
+    for (pointer, value, code, message) in [
+        (
+            "/kind",
+            json!(null),
+            2788,
+            "Invalid parameter(kind is required).",
+        ),
+        (
+            "/metadata",
+            json!(null),
+            2788,
+            "Invalid parameter(metadata is required).",
+        ),
+        (
+            "/metadata",
+            json!("x"),
+            2788,
+            "Invalid parameter(metadata must be an object).",
+        ),
+        (
+            "/metadata/name",
+            json!(null),
+            2788,
+            "Invalid parameter(metadata.name is required).",
+        ),
+        (
+            "/metadata/name",
+            json!(7),
+            2788,
+            "Invalid parameter(metadata.name must be a string).",
+        ),
+        (
+            "/metadata/name",
+            json!("a b"),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/name",
+            json!(""),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/name",
+            json!("a".repeat(65)),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/description",
+            json!("a".repeat(257)),
+            2788,
+            "Invalid parameter(metadata.description must have at most 256 characters).",
+        ),
+        (
+            "/metadata/annotations",
+            json!({"a": 1}),
+            2788,
+            "Invalid parameter(metadata.annotations.a must be a string).",
+        ),
+        (
+            "/algorithm",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm is required).",
+        ),
+        (
+            "/algorithm/id",
+            json!("3f5d6706-7b67-408d-8ba0-ec08048c45ed"),
+            2755,
+            "algorithm not found.",
+        ),
+        (
+            "/algorithm/code_dir",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm.code_dir is required with algorithm.boot_file).",
+        ),
+        (
+            "/algorithm/code_dir",
+            json!("/bucket/none/"),
+            2792,
+            "The boot_file does not belong to the package_id directory.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm.boot_file is required).",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/other/train.py"),
+            2792,
+            "The boot_file does not belong to the package_id directory.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/rules/code/none.py"),
+            2758,
+            "code startup file path error.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/rules/code/data.txt"),
+            2758,
+            "code startup file path error.",
+        ),
+        (
+            "/algorithm/command",
+            json!("ls"),
+            2788,
+            "Invalid parameter(algorithm.command must not stand beside algorithm.boot_file).",
+        ),
+        (
+            "/algorithm/engine",
+            json!({"engine_name": "PyTorch"}),
+            2788,
+            "Invalid parameter(algorithm.engine must have engine_id, or engine_name and engine_version, or image_url).",
+        ),
+        (
+            "/algorithm/local_code_dir",
+            json!("/tmp"),
+            2857,
+            "The local_code_dir parameter verification failed for reason(it must be a directory below /home)",
+        ),
+        (
+            "/algorithm/working_dir",
+            json!("/home/../tmp"),
+            2859,
+            "The working_dir parameter verification failed for reason(the steps . and .. are not allowed)",
+        ),
+        (
+            "/algorithm/parameters",
+            json!({}),
+            2788,
+            "Invalid parameter(algorithm.parameters must be an array).",
+        ),
+        (
+            "/algorithm/parameters",
+            json!([{"name": "n", "value": 1}]),
+            2788,
+            "Invalid parameter(algorithm.parameters[0].value must be a string).",
+        ),
+        (
+            "/algorithm/parameters",
+            json!([{"name": "n", "value": "\0"}]),
+            2788,
+            "Invalid parameter(algorithm.parameters[0].value must not contain NUL characters).",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([{"name": "../x", "remote": {"obs": {"obs_url": "/b/"}}}]),
+            2788,
+            "Invalid parameter(algorithm.inputs[0].name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([channel("a"), channel("a")]),
+            2753,
+            "input and output channel information is not standardized.",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([{"name": "a"}]),
+            2788,
+            "Invalid parameter(algorithm.inputs[0].remote is required).",
+        ),
+        (
+            "/algorithm/outputs",
+            json!([{"name": "a-b", "access_method": "env", "remote": {"obs": {"obs_url": "/b/"}}}]),
+            2788,
+            "Invalid parameter(algorithm.outputs[0].name must be the name of an environment variable, as access_method is env).",
+        ),
+        (
+            "/algorithm/environments",
+            json!([]),
+            2788,
+            "Invalid parameter(algorithm.environments must be an object).",
+        ),
+        (
+            "/algorithm/environments",
+            json!({"A=B": ""}),
+            2788,
+            "Invalid parameter(algorithm.environments must have names of letters, digits and underscores that do not start with a digit).",
+        ),
+        (
+            "/algorithm/environments",
+            json!({"A": "$B"}),
+            2788,
+            "Invalid parameter(algorithm.environments.A must have at most 4096 characters and no $).",
+        ),
+        (
+            "/algorithm/environments",
+            json!(many),
+            2788,
+            "Invalid parameter(algorithm.environments must have at most 100 pairs).",
+        ),
+        (
+            "/spec",
+            json!(null),
+            2788,
+            "Invalid parameter(spec is required).",
+        ),
+        (
+            "/spec/resource/flavor_id",
+            json!(null),
+            2788,
+            "Invalid parameter(spec.resource.flavor_id is required where there is no spec.resource.pool_id).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!("1"),
+            2788,
+            "Invalid parameter(spec.resource.node_count must be an integer).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!(0),
+            2788,
+            "Invalid parameter(spec.resource.node_count must be 1 or more).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!(17),
+            2793,
+            "The number of flavor instances (17) exceeds the maximum (16).",
+        ),
+        (
+            "/spec/auto_stop",
+            json!({"time_unit": "DAYS", "duration": 1}),
+            2788,
+            "Invalid parameter(spec.auto_stop.time_unit must be HOURS).",
+        ),
+        (
+            "/spec/auto_stop",
+            json!({"time_unit": "HOURS", "duration": 0}),
+            2788,
+            "Invalid parameter(spec.auto_stop.duration must be 1 or more).",
+        ),
+    ] {
+        let mut job = site.script("rules", "");
+        set(&mut job, pointer, value);
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(
+            reply.error(),
+            (400, format!("ModelArts.{code}")),
+            "{pointer}: {}",
+            reply.text
+        );
+        assert_eq!(reply.json()["error_msg"], message, "{pointer}");
+        assert!(reply.json()["error_solution"].is_string(), "{pointer}");
+    }
+    assert_eq!(site.emulator.requests()["CreateTrainingJob"].executed, 0);
+
+    let mut job = site.script("rules", "");
+    job["algorithm"]["code_dir"] = "/bucket/none/".into();
+    job["algorithm"]["boot_file"] = "/bucket/none/train.py".into();
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.json()["error_msg"], "code directory path error.");
+    assert_eq!(reply.error(), (400, "ModelArts.2757".to_owned()));
+}
+
+#[tokio::test]
+async fn a_custom_image_needs_image_and_command() {
+    let site = Site::start().await;
+    let job = |algorithm: Value| {
+        json!({
+            "kind": "job",
+            "metadata": {"name": "custom"},
+            "algorithm": algorithm,
+            "spec": {"resource": {"flavor_id": "any"}},
+        })
+    };
+    let image = json!({"image_url": "org/image:1"});
+    for (algorithm, code, message) in [
+        (
+            json!({"command": "ls"}),
+            2806,
+            "Custom image jobs command and engine.url cannot be empty.",
+        ),
+        (
+            json!({"engine": image}),
+            2806,
+            "Custom image jobs command and engine.url cannot be empty.",
+        ),
+        (
+            json!({"engine": image, "command": "a\nb"}),
+            2788,
+            "Invalid parameter(algorithm.command must not contain line breaks).",
+        ),
+        (
+            json!({}),
+            2788,
+            "Invalid parameter(algorithm.boot_file is required).",
+        ),
+    ] {
+        let reply = site.client.post("/training-jobs", &job(algorithm)).await;
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
+        assert_eq!(reply.json()["error_msg"], message);
+    }
+    let accepted = job(json!({"engine": image, "command": "true"}));
+    assert_eq!(
+        site.client.post("/training-jobs", &accepted).await.status,
+        StatusCode::CREATED
+    );
+}
+
+#[tokio::test]
+async fn fields_that_would_be_ignored_are_refused() {
+    let site = Site::start().await;
+    let dataset =
+        json!([{"name": "a", "remote": {"dataset": {"id": "x"}, "obs": {"obs_url": "/b/"}}}]);
+    for (pointer, value, what) in [
+        (
+            "/kind",
+            json!("visualization_job"),
+            "the job kind \"visualization_job\"",
+        ),
+        ("/tasks", json!([{}]), "the request field tasks"),
+        (
+            "/spec/volumes",
+            json!([{"nfs": {}}]),
+            "the request field spec.volumes",
+        ),
+        (
+            "/algorithm/policies",
+            json!({"auto_search": {"reward_attrs": []}}),
+            "the request field algorithm.policies.auto_search",
+        ),
+        (
+            "/algorithm/inputs",
+            dataset,
+            "the request field algorithm.inputs[0].remote.dataset",
+        ),
+    ] {
+        let mut job = site.script("ignored", "");
+        set(&mut job, pointer, value);
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(
+            reply.error(),
+            (501, "Emulator.0501".to_owned()),
+            "{pointer}: {}",
+            reply.text
+        );
+        assert_eq!(
+            reply.json()["error_msg"],
+            format!(
+                "This emulator does not model {what}, so it refuses instead of guessing what the service would do."
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_active_jobs_are_terminated_and_only_so() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let id = site
+        .create(&site.script("active", &(gate.python() + "gate()")))
+        .await;
+    let waiting = gate.reached().await;
+    let path = format!("/training-jobs/{id}/actions");
+    for (body, code, message) in [
+        (
+            json!({}),
+            2788,
+            "Invalid parameter(action_type is required).",
+        ),
+        (
+            json!({"action_type": 1}),
+            2788,
+            "Invalid parameter(action_type must be a string).",
+        ),
+        (
+            json!({"action_type": "restart"}),
+            2812,
+            "Unsupported action type:restart",
+        ),
+    ] {
+        let reply = site.client.post(&path, &body).await;
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
+        assert_eq!(reply.json()["error_msg"], message);
+    }
+    let reply = site.terminate(&id).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+    let job = reply.json();
+    assert_eq!(job["status"]["phase"], "Terminating");
+    assert_eq!(job["status"]["secondary_phase"], "Terminating");
+    assert_eq!(job["metadata"]["user_name"], "emulator");
+    waiting.gone().await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.phase(&id).await, "Terminated");
+    let reply = site.terminate(&id).await;
+    assert_eq!(reply.status, StatusCode::CONFLICT);
+    assert_eq!(
+        reply.json(),
+        json!({
+            "error_msg": "The job cannot be terminated.",
+            "error_code": "ModelArts.2796",
+            "error_solution": "Check whether the job status is valid.",
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_deletion_is_asynchronous_and_leaves_nothing() {
+    let mut timing = Timing::instant();
+    timing.deleting = Duration::from_secs(10);
+    let clock = std::sync::Arc::new(modelarts_emulator::ManualClock::at(
+        std::time::SystemTime::now(),
+    ));
+    let site = Site::with(|builder| {
+        builder
+            .timing(timing)
+            .clock(std::sync::Arc::clone(&clock) as _)
+    })
+    .await;
+    let id = site.run(&site.script("gone", "print(1)")).await;
+    let path = format!("/training-jobs/{id}");
+    let reply = site.client.delete(&path).await;
+    assert_eq!(
+        (reply.status, reply.text.as_str()),
+        (StatusCode::ACCEPTED, "\"\"")
+    );
+    // Still there, and its last event tells why it will not be.
+    assert_eq!(
+        site.messages(&id).await.last().unwrap(),
+        "The training job has been manually deleted."
+    );
+    assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
+    assert!(site.worker(&id).exists());
+    pass(&clock, Duration::from_secs(10)).await;
+    site.emulator.gone(&id).await;
+    assert_eq!(
+        site.client.get(&path).await.error(),
+        (400, "ModelArts.2775".to_owned())
+    );
+    assert!(!site.worker(&id).exists());
+}
+
+#[tokio::test]
+async fn the_log_is_a_204_before_its_first_byte() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let script = gate.python() + "gate()\nprint('Grüße', flush=True)\ngate()\n";
+    let id = site.create(&site.script("log", &script)).await;
+    let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
+    let waiting = gate.reached().await;
+    let reply = site.client.get(&path).await;
+    assert_eq!(
+        (reply.status, reply.text.as_str()),
+        (StatusCode::NO_CONTENT, "")
+    );
+    waiting.let_through().await;
+    let waiting = gate.reached().await;
+    let reply = site.client.get(&path).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(
+        reply.json(),
+        json!({"content": "Grüße\n", "current_size": 8, "full_size": 8})
+    );
+    waiting.let_through().await;
+
+    let reply = site
+        .client
+        .get(&format!("/training-jobs/{id}/tasks/worker-1/logs/preview"))
+        .await;
+    assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid parameter(task_id worker-1 is not a task of the job)."
+    );
+}
+
+#[tokio::test]
+async fn a_long_log_is_cut_at_its_beginning() {
+    let site = Site::start().await;
+    // Six megabytes of two-byte characters after one odd byte: the cut falls into a character.
+    let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
+    let id = site.run(&site.script("long", script)).await;
+    let reply = site
+        .client
+        .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
+        .await;
+    let log = reply.json();
+    assert_eq!(log["full_size"], 6_000_001);
+    assert_eq!(log["current_size"], 5 * 1024 * 1024);
+    let content = log["content"].as_str().unwrap();
+    assert_eq!(content.len(), 5 * 1024 * 1024);
+    assert!(content.chars().all(|c| c == 'é'));
+}

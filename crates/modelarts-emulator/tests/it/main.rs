@@ -1,0 +1,19 @@
+//! The emulator seen from outside, over HTTP. One program, so that it is linked once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod api;
+mod events;
+mod faults;
+#[cfg(feature = "cli")]
+mod program;
+mod running;
+mod safety;
+mod search;
+mod signing;
+mod support;

@@ -1,0 +1,142 @@
+//! `modelarts-emulator serve` as a process.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::support::{Client, Gate, is_alive};
+
+struct Program {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    client: Client,
+    place: tempfile::TempDir,
+}
+
+async fn serve() -> Program {
+    let place = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
+        .arg("--data-dir")
+        .arg(place.path().join("data"))
+        .arg("--obs-root")
+        .arg(place.path().join("obs"))
+        .env("A_SECRET_OF_THE_USER", "do-not-tell")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).await.unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let fields: Vec<&str> = ready
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(fields.len(), 4, "{fields:?}");
+    let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+    let client = Client {
+        http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        url: text("url"),
+        project_id: text("project_id"),
+        access_key: text("access_key"),
+        secret_key: text("secret_key"),
+    };
+    Program {
+        child,
+        stdout,
+        client,
+        place,
+    }
+}
+
+#[tokio::test]
+async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
+    for signal in ["TERM", "INT"] {
+        let mut program = serve().await;
+        let gate = Gate::new().await;
+        let code = program.place.path().join("obs/bucket/code");
+        std::fs::create_dir_all(&code).unwrap();
+        let script = format!(
+            "{}import os\nprint(os.getpid(), 'A_SECRET_OF_THE_USER' in os.environ)\ngate()\n",
+            gate.python()
+        );
+        std::fs::write(code.join("train.py"), script).unwrap();
+        let job = json!({
+            "kind": "job",
+            "metadata": {"name": "from-outside"},
+            "algorithm": {
+                "code_dir": "/bucket/code/",
+                "boot_file": "/bucket/code/train.py",
+                "engine": {"engine_id": "pytorch"},
+            },
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
+        });
+        let created = program.client.post("/training-jobs", &job).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        let id = created.json()["metadata"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let waiting = gate.reached().await;
+        let log = program
+            .client
+            .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
+            .await;
+        let log = log.json()["content"].as_str().unwrap().to_owned();
+        let (pid, secret_seen) = log.trim().split_once(' ').unwrap();
+        assert_eq!(secret_seen, "False");
+        assert!(is_alive(pid));
+
+        let own = program.child.id().unwrap().to_string();
+        let kill = Command::new("kill")
+            .args([&format!("-{signal}"), &own])
+            .status()
+            .await
+            .unwrap();
+        assert!(kill.success());
+        let status = program.child.wait().await.unwrap();
+        assert!(status.success(), "{signal}: {status}");
+        waiting.gone().await;
+        assert!(!is_alive(pid));
+
+        let mut rest = String::new();
+        program.stdout.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "", "stdout has one line");
+        let mut stderr = String::new();
+        program
+            .child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut stderr)
+            .await
+            .unwrap();
+        assert!(
+            stderr.contains("ready") && stderr.contains("/training-jobs"),
+            "{stderr}"
+        );
+        assert!(!stderr.contains(&program.client.secret_key), "{stderr}");
+    }
+}
+
+#[tokio::test]
+async fn it_refuses_to_listen_to_others() {
+    let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+        .args(["serve", "--listen", "0.0.0.0:0"])
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout, b"");
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "modelarts-emulator: cannot listen on 0.0.0.0:0: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0\n"
+    );
+}

@@ -1,0 +1,326 @@
+//! Each point of design decision 13: a web page must not be able to start a job.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
+
+use modelarts_emulator::{Emulator, StartError};
+use reqwest::Method;
+use reqwest::header::{HOST, ORIGIN};
+use serde_json::json;
+use std::time::SystemTime;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{Reply, Site};
+
+#[tokio::test]
+async fn it_listens_on_loopback_only() {
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let address: SocketAddr = address.parse().unwrap();
+        let error = Emulator::builder()
+            .listen(address)
+            .start()
+            .await
+            .unwrap_err();
+        assert!(matches!(error, StartError::NotLoopback(_)));
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "cannot listen on {address}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_host_must_be_a_loopback_name() {
+    let site = Site::start().await;
+    let url = site.emulator.url();
+    let ask = async |path: &str, host: &str| {
+        let request = site
+            .client
+            .http
+            .get(format!("{url}{path}"))
+            .header(HOST, host);
+        Reply::of(request.send().await.unwrap()).await
+    };
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example:80",
+        "10.0.0.1",
+        "0.0.0.0",
+    ] {
+        for path in ["/_emulator/health", "/v2/x/training-jobs", "/"] {
+            let reply = ask(path, host).await;
+            assert_eq!(reply.status, 403, "{host} {path}");
+            assert_eq!(
+                reply.json(),
+                json!({
+                    "error_code": "Emulator.0403",
+                    "error_msg": format!("This emulator runs jobs on this machine, so it answers only as 127.0.0.1, localhost or [::1]: the request asks for the host {host:?}."),
+                })
+            );
+        }
+    }
+    for host in ["localhost", "127.0.0.1:1", "[::1]:65535", "127.1.2.3"] {
+        assert_eq!(ask("/_emulator/health", host).await.status, 200, "{host}");
+    }
+}
+
+/// What reqwest would not send.
+async fn raw(site: &Site, request: &str) -> String {
+    let address = site.emulator.url().strip_prefix("http://").unwrap();
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.unwrap();
+    reply
+}
+
+#[tokio::test]
+async fn no_host_two_hosts_and_foreign_absolute_targets_are_refused() {
+    let site = Site::start().await;
+    for request in [
+        "GET /_emulator/health HTTP/1.0\r\n\r\n",
+        "GET /_emulator/health HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        "GET http://evil.example/_emulator/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ] {
+        let reply = raw(&site, request).await;
+        assert!(
+            reply.contains(" 403 ") && reply.contains("Emulator.0403"),
+            "{request}{reply}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_origin_is_refused() {
+    let site = Site::start().await;
+    let job = site.script("no-page", "");
+    let target = format!("/v2/{}/training-jobs", site.emulator.project_id());
+    let own_port = site.emulator.url().rsplit(':').next().unwrap();
+    let ask = async |origin: &str| {
+        let body = job.to_string().into_bytes();
+        let request = site
+            .client
+            .signed(Method::POST, &target, body, SystemTime::now());
+        Reply::of(request.header(ORIGIN, origin).send().await.unwrap()).await
+    };
+    for origin in [
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:3000",
+        "http://localhost",
+        &format!("https://127.0.0.1:{own_port}"),
+        &format!("http://evil.example:{own_port}"),
+    ] {
+        let reply = ask(origin).await;
+        assert_eq!(reply.status, 403, "{origin}");
+        assert_eq!(
+            reply.json()["error_msg"],
+            format!(
+                "This emulator runs jobs on this machine, so it answers no web page: the request comes from the origin {origin:?}."
+            )
+        );
+        let control = site
+            .client
+            .http
+            .post(format!("{}/_emulator/faults", site.emulator.url()));
+        let control = control
+            .header(ORIGIN, origin)
+            .body("{}")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(control.status(), 403, "{origin}");
+    }
+    assert_eq!(site.emulator.requests()["CreateTrainingJob"].received, 0);
+    assert_eq!(ask(site.emulator.url()).await.status, 201);
+}
+
+#[tokio::test]
+async fn obs_keys_do_not_leave_the_root_by_dots() {
+    let site = Site::start().await;
+    let bad = |field: &str, url: &str| {
+        let mut job = site.script("dots", "");
+        let channel = json!([{"name": "c", "remote": {"obs": {"obs_url": url}}}]);
+        match field {
+            "inputs" | "outputs" => job["algorithm"][field] = channel,
+            "log" => job["spec"]["log_export_path"] = json!({"obs_url": url}),
+            _ => job["algorithm"][field] = url.into(),
+        }
+        job
+    };
+    for field in ["code_dir", "boot_file", "inputs", "outputs", "log"] {
+        for (url, reason) in [
+            (
+                "obs://bucket/../../etc",
+                "the steps . and .. are not allowed",
+            ),
+            ("/../etc/passwd", "the steps . and .. are not allowed"),
+            ("obs:///etc", "it names no bucket"),
+            ("etc", "it must start with obs:// or /"),
+        ] {
+            let reply = site.client.post("/training-jobs", &bad(field, url)).await;
+            assert_eq!(
+                reply.json(),
+                json!({
+                    "error_code": "ModelArts.2791",
+                    "error_msg": format!("Invalid obs path: {url}, reason: {reason}."),
+                    "error_solution": "Check the obs path.",
+                }),
+                "{field}"
+            );
+        }
+    }
+    // An absolute path is a bucket and a key, not a place on this machine.
+    let reply = site
+        .client
+        .post("/training-jobs", &bad("code_dir", "/etc/"))
+        .await;
+    assert_eq!(reply.error(), (400, "ModelArts.2792".to_owned()));
+}
+
+#[tokio::test]
+async fn obs_keys_do_not_leave_the_root_by_links() {
+    let site = Site::start().await;
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    site.put("bucket/x", "");
+    symlink(outside.path(), site.emulator.obs_root().join("bucket/door")).unwrap();
+
+    // Reading and writing, seen at the creation.
+    for field in ["inputs", "outputs"] {
+        let mut job = site.script("links", "");
+        job["algorithm"][field] =
+            json!([{"name": "c", "remote": {"obs": {"obs_url": "/bucket/door/"}}}]);
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(
+            reply.json()["error_msg"],
+            "Invalid obs path: /bucket/door/, reason: 'bucket/door' is a link that leads out of its root directory."
+        );
+    }
+
+    // Reading, seen while copying: the link lies inside the directory.
+    let mut job = site.script("deep-link", "");
+    site.put("bucket/data/ok", "");
+    symlink(
+        outside.path().join("secret"),
+        site.emulator.obs_root().join("bucket/data/link"),
+    )
+    .unwrap();
+    job["algorithm"]["inputs"] =
+        json!([{"name": "data_url", "remote": {"obs": {"obs_url": "/bucket/data/"}}}]);
+    let id = site.run(&job).await;
+    assert_eq!(site.phase(&id).await, "Abnormal");
+    let messages = site.messages(&id).await;
+    assert!(
+        messages
+            .iter()
+            .any(|m| m
+                .ends_with("Failure cause: 'link' is a link that leads out of its root directory")),
+        "{messages:?}"
+    );
+
+    // Writing: the job itself puts the link there, after the creation was accepted.
+    let door = site.emulator.obs_root().join("bucket/late");
+    let script = format!(
+        "import os, sys\nos.symlink({:?}, {:?})\nout = sys.argv[1].split('=')[1]\nopen(out + '/stolen', 'w').write('x')\n",
+        outside.path(),
+        door
+    );
+    let mut job = site.script("late-link", &script);
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/late/"}}}]);
+    let id = site.run(&job).await;
+    assert_eq!(site.phase(&id).await, "Completed");
+    assert!(!outside.path().join("stolen").exists());
+
+    // A link in an output that leads out is left out, and the log says so.
+    let script = format!(
+        "import os, sys\nout = sys.argv[1].split('=')[1]\nos.symlink({:?}, out + '/link')\nos.mkfifo(out + '/pipe')\nopen(out + '/model', 'w').write('m')\n",
+        outside.path().join("secret"),
+    );
+    let mut job = site.script("link-out", &script);
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
+    let id = site.run(&job).await;
+    assert_eq!(site.get("bucket/out/model"), "m");
+    assert!(!site.emulator.obs_root().join("bucket/out/link").exists());
+    assert_eq!(
+        site.log(&id).await,
+        "[ModelArts Service Log] output train_url: not uploaded, because 'link' is a link that leads out of its root directory\n\
+         [ModelArts Service Log] output train_url: not uploaded, because 'pipe' is neither a file nor a directory\n"
+    );
+}
+
+#[tokio::test]
+async fn jobs_see_nothing_of_the_emulators_environment() {
+    let site = Site::with(|builder| builder.token("a-token")).await;
+    let script = "import json, os\nprint(json.dumps(dict(os.environ)))\n";
+    let id = site.run(&site.script("env", script)).await;
+    let environment: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&site.log(&id).await).unwrap();
+    let mut names: Vec<&str> = environment.keys().map(String::as_str).collect();
+    // Python sets this one itself, where there is no locale (PEP 538).
+    names.retain(|name| *name != "LC_CTYPE");
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "HOME",
+            "MA_CURRENT_INSTANCE_NAME",
+            "MA_CURRENT_IP",
+            "MA_HOME",
+            "MA_JOB_DIR",
+            "MA_LOG_DIR",
+            "MA_MOUNT_PATH",
+            "MA_NUM_GPUS",
+            "MA_NUM_HOSTS",
+            "MA_SCRIPT_INTERPRETER",
+            "MA_TASK_INDEX",
+            "MA_TASK_NAME",
+            "MA_VJ_NAME",
+            "PATH",
+            "PYTHONPATH",
+            "PYTHONUNBUFFERED",
+            "TMPDIR",
+            "VC_TASK_INDEX",
+            "VC_WORKER_HOSTS",
+            "VC_WORKER_NUM",
+            "VK_TASK_INDEX",
+            "WORKSPACE",
+        ]
+    );
+    let text = serde_json::to_string(&environment).unwrap();
+    for secret in [
+        site.emulator.secret_key(),
+        site.emulator.access_key(),
+        "a-token",
+    ] {
+        assert!(!text.contains(secret));
+    }
+    let worker = site.worker(&id);
+    let inside = |name: &str| {
+        environment[name]
+            .as_str()
+            .unwrap()
+            .starts_with(worker.to_str().unwrap())
+    };
+    assert!(inside("HOME") && inside("TMPDIR"));
+}
+
+#[tokio::test]
+async fn nothing_prints_the_secret_key() {
+    let site = Site::with(|builder| builder.token("a-token")).await;
+    let debug = format!(
+        "{:?} {:?}",
+        site.emulator,
+        Emulator::builder().secret_key("a-secret").token("a-token")
+    );
+    assert!(!debug.contains(site.emulator.secret_key()));
+    assert!(
+        !debug.contains("a-secret") && !debug.contains("a-token"),
+        "{debug}"
+    );
+}

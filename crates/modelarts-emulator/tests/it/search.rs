@@ -1,0 +1,230 @@
+//! ListTrainingJobs: filters, order, pages, and what is refused.
+
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site};
+
+/// Three finished jobs, one that failed, one that runs.
+async fn site_with_jobs() -> (Site, Vec<String>, crate::support::Waiting) {
+    let site = Site::start().await;
+    let mut ids = Vec::new();
+    for name in ["bert-1", "bert-2", "resnet"] {
+        ids.push(site.run(&site.script(name, "")).await);
+    }
+    ids.push(site.run(&site.script("broken", "exit(3)")).await);
+    let gate = Gate::new().await;
+    let mut debug = site.script("running", &(gate.python() + "gate()"));
+    debug["spec"]["runtime_type"] = "debug".into();
+    ids.push(site.create(&debug).await);
+    (site, ids, gate.reached().await)
+}
+
+async fn names(site: &Site, search: Value) -> Vec<String> {
+    let reply = site.client.post("/training-job-searches", &search).await;
+    assert_eq!(reply.status, 200, "{search}: {}", reply.text);
+    let items = reply.json();
+    let items = items["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|job| job["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn filters_narrow_the_list() {
+    let (site, ids, _running) = site_with_jobs().await;
+    let first = site.details(&ids[0]).await["metadata"]["create_time"]
+        .as_i64()
+        .unwrap();
+    let last = site.details(&ids[4]).await["metadata"]["create_time"]
+        .as_i64()
+        .unwrap();
+    let filter = |key: &str, operator: &str, value: &[&str]| json!([{"key": key, "operator": operator, "value": value}]);
+    let everything = ["running", "broken", "resnet", "bert-2", "bert-1"].as_slice();
+    let iso = jiff::Timestamp::from_millisecond(last).unwrap().to_string();
+    for (filters, expected) in [
+        (json!([]), everything),
+        (filter("name", "like", &["bert"]), &["bert-2", "bert-1"]),
+        (filter("name", "like", &["none"]), &[]),
+        (
+            filter("name", "not", &["running", "broken"]),
+            &["resnet", "bert-2", "bert-1"],
+        ),
+        (filter("phase", "in", &["Running"]), &["running"]),
+        (
+            filter("phase", "in", &["Failed", "Running"]),
+            &["running", "broken"],
+        ),
+        (
+            filter("phase", "not", &["Completed"]),
+            &["running", "broken"],
+        ),
+        (filter("id", "in", &[&ids[1]]), &["bert-2"]),
+        (filter("kind", "in", &["job"]), everything),
+        (filter("kind", "in", &["edge_job"]), &[]),
+        (filter("runtime_type", "in", &["debug"]), &["running"]),
+        (filter("user_id", "in", &["somebody"]), &[]),
+        (filter("algorithm_name", "like", &["x"]), &[]),
+        (
+            filter(
+                "create_time",
+                "between",
+                &[&first.to_string(), &last.to_string()],
+            ),
+            everything,
+        ),
+        (filter("create_time", "between", &[&iso, ""]), &["running"]),
+        (filter("create_time", "between", &["", "1000"]), &[]),
+        // Blank values mean no restriction: all of the documented example's.
+        (filter("create_time", "between", &["", ""]), everything),
+        (filter("phase", "in", &[""]), everything),
+        (filter("kind", "in", &[]), everything),
+        (json!([{"key": "kind"}]), everything),
+        // The default operator.
+        (json!([{"key": "phase", "value": ["Failed"]}]), &["broken"]),
+        // All filters together.
+        (
+            json!([
+                {"key": "name", "operator": "like", "value": ["bert"]},
+                {"key": "id", "operator": "not", "value": [&ids[0]]},
+            ]),
+            &["bert-2"],
+        ),
+    ] {
+        assert_eq!(
+            names(&site, json!({"filters": filters, "limit": 50})).await,
+            expected,
+            "{filters}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn offset_is_the_number_of_a_page() {
+    let (site, _, _running) = site_with_jobs().await;
+    let page = async |offset: u64| {
+        names(&site, json!({"limit": 2, "offset": offset, "order": "asc"})).await
+    };
+    assert_eq!(page(0).await, ["bert-1", "bert-2"]);
+    assert_eq!(page(1).await, ["resnet", "broken"]);
+    assert_eq!(page(2).await, ["running"]);
+    assert_eq!(page(3).await, [""; 0]);
+    assert_eq!(page(u64::MAX / 4).await, [""; 0]);
+
+    let search =
+        json!({"limit": 1, "filters": [{"key": "name", "operator": "like", "value": ["bert"]}]});
+    let reply = site
+        .client
+        .post("/training-job-searches?limit=1", &search)
+        .await;
+    let mut list = reply.json();
+    let items = list.as_object_mut().unwrap().remove("items").unwrap();
+    assert_eq!(items.as_array().unwrap().len(), 1);
+    assert_eq!(items[0]["metadata"]["user_name"], "emulator");
+    assert_eq!(
+        list,
+        json!({
+            "total": 5,
+            "count": 2,
+            "limit": 1,
+            "offset": 0,
+            "sort_by": "create_time",
+            "order": "desc",
+            "group_by": "",
+            "workspace_id": "0",
+            "ai_project": "default-ai-project",
+        })
+    );
+    assert_eq!(names(&site, json!({})).await.len(), 5);
+}
+
+#[tokio::test]
+async fn what_the_service_does_not_know_is_refused() {
+    let site = Site::start().await;
+    for (search, code, message) in [
+        (
+            json!({"limit": 0}),
+            2788,
+            "Invalid parameter(limit must be between 1 and 50).",
+        ),
+        (
+            json!({"limit": 51}),
+            2788,
+            "Invalid parameter(limit must be between 1 and 50).",
+        ),
+        (
+            json!({"limit": "5"}),
+            2788,
+            "Invalid parameter(limit must be an integer).",
+        ),
+        (
+            json!({"offset": -1}),
+            2788,
+            "Invalid parameter(offset must be 0 or more).",
+        ),
+        (
+            json!({"order": "up"}),
+            2788,
+            "Invalid parameter(order must be asc or desc).",
+        ),
+        (
+            json!({"sort_by": "name"}),
+            2790,
+            "Unsupported sorting item.",
+        ),
+        (
+            json!({"filters": {}}),
+            2788,
+            "Invalid parameter(filters must be an array).",
+        ),
+        (
+            json!({"filters": [{}]}),
+            2788,
+            "Invalid parameter(filters[0].key is required).",
+        ),
+        (
+            json!({"filters": [{"key": "colour"}]}),
+            2807,
+            "Unsupported condition key (colour)",
+        ),
+        (
+            json!({"filters": [{"key": "phase", "operator": "eq"}]}),
+            2808,
+            "Unsupported condition operator (eq)",
+        ),
+        (
+            json!({"filters": [{"key": "phase", "operator": "between"}]}),
+            2808,
+            "Unsupported condition operator (between)",
+        ),
+        (
+            json!({"filters": [{"key": "phase", "operator": "in", "value": ["Sleeping"]}]}),
+            2809,
+            "Unsupported condition value (Sleeping)",
+        ),
+        (
+            json!({"filters": [{"key": "phase", "value": "Running"}]}),
+            2788,
+            "Invalid parameter(filters[0].value must be an array).",
+        ),
+        (
+            json!({"filters": [{"key": "create_time", "operator": "between", "value": ["1"]}]}),
+            2809,
+            "Unsupported condition value (1)",
+        ),
+        (
+            json!({"filters": [{"key": "create_time", "operator": "between", "value": ["x", ""]}]}),
+            2809,
+            "Unsupported condition value (x)",
+        ),
+    ] {
+        let reply = site.client.post("/training-job-searches", &search).await;
+        assert_eq!(
+            reply.error(),
+            (400, format!("ModelArts.{code}")),
+            "{search}: {}",
+            reply.text
+        );
+        assert_eq!(reply.json()["error_msg"], message, "{search}");
+    }
+}

@@ -1,0 +1,163 @@
+//! A server that answers by a script, one answer for each connection.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use modelarts_ext::{Client, ClientBuilder, Credentials};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use super::TestClock;
+
+/// The project of clients of a [`Server`].
+pub(crate) const PROJECT: &str = "0123456789abcdef0123456789abcdef";
+
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// These bytes, then the end of the connection.
+    Bytes(Vec<u8>),
+    /// These bytes, then a reset.
+    Reset(Vec<u8>),
+    /// These bytes, and then nothing for as long as the client likes.
+    Hang(Vec<u8>),
+    /// These bytes; then an hour passes on the clock, and nothing more comes.
+    HangAnHour(Vec<u8>, TestClock),
+}
+
+pub(crate) struct Server {
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
+        let (seen, script) = (Arc::clone(&requests), Arc::clone(&replies));
+        let task = tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(answer(stream, Arc::clone(&seen), Arc::clone(&script)));
+            }
+        });
+        Self {
+            url,
+            requests,
+            replies,
+            task,
+        }
+    }
+
+    /// A client that talks to it.
+    pub(crate) fn client(&self, clock: &TestClock) -> ClientBuilder {
+        Client::builder()
+            .endpoint(&self.url)
+            .project_id(PROJECT)
+            .credentials(Credentials::keys("AK", "SK"))
+            .clock(clock.clone())
+            .timeout(Duration::from_secs(3600))
+    }
+
+    /// The requests so far, as they came over the wire.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// How many answers of the script were not asked for.
+    pub(crate) fn left(&self) -> usize {
+        self.replies.lock().unwrap().len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// An answer in JSON, complete with its head.
+pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
+    Reply::Bytes(
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             connection: close\r\n{headers}\r\n{body}",
+            body.len()
+        )
+        .into_bytes(),
+    )
+}
+
+async fn answer(
+    mut stream: TcpStream,
+    seen: Arc<Mutex<Vec<String>>>,
+    script: Arc<Mutex<VecDeque<Reply>>>,
+) {
+    let Some(request) = read_request(&mut stream).await else {
+        return;
+    };
+    seen.lock().unwrap().push(request);
+    let reply = script.lock().unwrap().pop_front();
+    let reply = reply.unwrap_or_else(|| {
+        json_answer(
+            "418 Not in the script",
+            "",
+            r#"{"error_msg":"not in the script"}"#,
+        )
+    });
+    // A client may stop to read whenever it likes, so errors are none.
+    match reply {
+        Reply::Bytes(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
+            // Closing before the client has would turn the end into a reset.
+            let _ = stream.read(&mut [0]).await;
+        }
+        Reply::Reset(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            stream.set_zero_linger().unwrap();
+        }
+        Reply::Hang(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.read(&mut [0]).await;
+        }
+        Reply::HangAnHour(bytes, clock) => {
+            let _ = stream.write_all(&bytes).await;
+            clock.advance(Duration::from_secs(3600));
+            let _ = stream.read(&mut [0]).await;
+        }
+    }
+}
+
+/// Reads head and body, as the length in the head says.
+pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .lines()
+                .find_map(|line| {
+                    let (name, value) = line.split_once(':')?;
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.trim().parse().unwrap())
+                })
+                .unwrap_or(0);
+            if body.len() >= length {
+                return Some(text.into_owned());
+            }
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The emulator, and a client of it.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use modelarts_emulator::{Builder, Emulator, Fault, FaultRule, RequestCount, Timing};
+use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Job};
+
+use super::TestClock;
+
+pub(crate) struct Site {
+    pub(crate) emulator: Arc<Emulator>,
+    pub(crate) clock: TestClock,
+    pub(crate) client: Client,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        Self::with(|builder| builder).await
+    }
+
+    pub(crate) async fn with(set: impl FnOnce(Builder) -> Builder) -> Self {
+        assert!(
+            Emulator::python3().await.is_some(),
+            "these tests run training scripts: python3 is required on the PATH"
+        );
+        let clock = TestClock::new();
+        let builder = Emulator::builder()
+            .timing(Timing::instant())
+            .clock(Arc::new(clock.clone()));
+        let emulator = Arc::new(set(builder).start().await.unwrap());
+        let client = client(&emulator, &clock).build().unwrap();
+        Self {
+            emulator,
+            clock,
+            client,
+        }
+    }
+
+    /// Settings of one more client.
+    pub(crate) fn client(&self) -> ClientBuilder {
+        client(&self.emulator, &self.clock)
+    }
+
+    /// Puts an object into OBS.
+    pub(crate) fn put(&self, key: &str, content: impl AsRef<[u8]>) {
+        let path = self.emulator.obs_root().join(key);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// A job that runs `script`; not submitted yet.
+    pub(crate) fn script(&self, name: &str, script: &str) -> CreateJob {
+        self.put(&format!("bucket/{name}/code/train.py"), script);
+        self.client
+            .training_jobs()
+            .create(name)
+            .preset_image("PyTorch", "pytorch_1.8.0")
+            .code_dir(format!("obs://bucket/{name}/code/"))
+            .boot_file(format!("obs://bucket/{name}/code/train.py"))
+            .flavor("modelarts.vm.cpu.8u")
+    }
+
+    /// Runs a job until nothing will happen to it any more.
+    pub(crate) async fn run(&self, job: CreateJob) -> Job {
+        let mut job = job.submit().await.unwrap();
+        self.emulator.settled(job.id()).await;
+        job.refresh().await.unwrap();
+        job
+    }
+
+    /// The next answers of an operation go wrong.
+    pub(crate) fn fault(&self, times: u32, operation: &str, fault: Fault) {
+        let rule = FaultRule::times(times, operation, fault);
+        self.emulator.faults().add(rule).unwrap();
+    }
+
+    /// How often an operation was received, and how often executed with success.
+    pub(crate) fn count(&self, operation: &str) -> (u64, u64) {
+        let RequestCount {
+            received, executed, ..
+        } = self.emulator.requests()[operation];
+        (received, executed)
+    }
+}
+
+fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
+    Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .clock(clock.clone())
+        // The clock leaps; this is a limit that no test reaches by itself.
+        .timeout(Duration::from_secs(3600))
+}
