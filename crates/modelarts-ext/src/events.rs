@@ -15,6 +15,7 @@ use modelarts_api::{
 use crate::{
     clock::{epoch_millis, since},
     error::Error,
+    event_kind::EventKind,
     job::Job,
     list::pagination,
     page::{self, Batch, Page, Results, Source},
@@ -70,10 +71,16 @@ impl Event {
         &self.source
     }
 
-    /// What happened.
+    /// What happened, as the service says it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// What happened, read from the message.
+    #[must_use]
+    pub fn kind(&self) -> EventKind {
+        EventKind::parse(&self.message)
     }
 }
 

@@ -11,7 +11,9 @@ use modelarts_api::{
     types::{Phase, SecondaryPhase},
 };
 
-use crate::{clock::since, error::Error, job::Job, page::Results, patience::Patience};
+use crate::{
+    clock::since, error::Error, event_kind::EventKind, job::Job, page::Results, patience::Patience,
+};
 
 /// How a job ended, or why the wait did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +53,10 @@ pub enum TerminatedBy {
     /// A user.
     User,
     /// The limit that the job itself set for its duration.
-    AutoStop,
+    AutoStop {
+        /// The limit.
+        hours: u32,
+    },
     /// The events do not say.
     Unknown,
 }
@@ -285,12 +290,10 @@ async fn terminated_by(job: &Job) -> TerminatedBy {
     let mut newest = job.events().newest_first().stream().take(100);
     // An answer that fails costs this detail, and not the outcome.
     while let Ok(Some(event)) = newest.try_next().await {
-        let message = event.message();
-        if message.contains("Maximum running duration") {
-            return TerminatedBy::AutoStop;
-        }
-        if message.contains("manually stopped") {
-            return TerminatedBy::User;
+        match event.kind() {
+            EventKind::AutoStopped { hours } => return TerminatedBy::AutoStop { hours },
+            EventKind::StoppedByUser => return TerminatedBy::User,
+            _ => {}
         }
     }
     TerminatedBy::Unknown
