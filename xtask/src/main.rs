@@ -1,2 +1,87 @@
-//! Placeholder.
-fn main() {}
+//! `cargo xtask`: regenerates, checks and measures the workspace.
+
+#[path = "../../crates/modelarts-api/codegen/mod.rs"]
+mod codegen;
+
+mod ci;
+mod payload;
+mod regenerate;
+mod snapshots;
+mod spec;
+mod workspace;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Regenerates, checks and measures the workspace"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compiles the description and rewrites the snapshots of the result
+    Codegen(Codegen),
+    /// Checks that the description compiles and that its examples fit their schemas
+    Spec {
+        /// The OpenAPI description
+        #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
+        description: PathBuf,
+    },
+    /// Decodes captured bodies, encodes them again and says what became of each value
+    Payload {
+        /// The name of a schema, or Empty
+        schema: String,
+        /// Files with one JSON body each; - is standard input
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Runs every check and ends with a table
+    Ci {
+        /// Run only this check; may be given more than once
+        #[arg(long, value_name = "NAME")]
+        only: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+struct Codegen {
+    /// Fail on any difference instead of rewriting
+    #[arg(long)]
+    check: bool,
+    /// The OpenAPI description
+    #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
+    description: PathBuf,
+    /// Where the snapshots are
+    #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
+    snapshots: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Codegen(args) if args.check => {
+            regenerate::check(&args.description, &args.snapshots)
+        }
+        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
+        Command::Spec { description } => spec::check(&description),
+        Command::Payload { schema, files } => payload::run(&schema, &files),
+        Command::Ci { only } => ci::run(&only),
+    }
+}

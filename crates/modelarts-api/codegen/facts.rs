@@ -58,9 +58,10 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
                 Some("read") => Effect::Read,
                 Some("idempotent") => Effect::Idempotent,
                 Some("create") => Effect::Create,
-                other => {
+                _ => {
                     return Err(Error(format!(
-                        "operation {id}: x-effect is {other:?}; it must be read, idempotent or create"
+                        "operation {id}: x-effect is {}; it must be read, idempotent or create",
+                        said(operation, "x-effect")
                     )));
                 }
             };
@@ -81,12 +82,19 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     Ok(operations)
 }
 
+/// What stands under a key, for messages.
+fn said(value: &Value, key: &str) -> String {
+    value
+        .get(key)
+        .map_or_else(|| "missing".to_owned(), Value::to_string)
+}
+
 fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let wrong = |key: &str, admitted: &str| {
         Error(format!(
-            "operation {id}: x-pagination.{key} is {:?}; it must be {admitted}",
-            value.get(key)
+            "operation {id}: x-pagination.{key} is {}; it must be {admitted}",
+            said(value, key)
         ))
     };
     Ok(Pagination {
@@ -150,6 +158,12 @@ pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
             continue;
         };
         for parameter in parameters {
+            // Most are defined once and referred to.
+            let shared = parameter
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|reference| description.pointer(reference.strip_prefix('#')?));
+            let parameter = shared.unwrap_or(parameter);
             if let (Some(name), Some(schema)) = (
                 parameter.get("name").and_then(Value::as_str),
                 parameter.get("schema"),

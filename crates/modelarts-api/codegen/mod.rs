@@ -14,7 +14,10 @@ mod open_enum;
 mod pieces;
 mod rewrite;
 
-use std::fmt;
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
@@ -42,8 +45,11 @@ impl std::error::Error for Error {}
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
-    serde_saphyr::from_str(yaml)
-        .map_err(|error| Error(format!("the description is not YAML: {error}")))
+    serde_saphyr::from_str(yaml).map_err(|error| {
+        let error = error.to_string();
+        let error = error.strip_prefix("error: ").unwrap_or(&error);
+        Error(format!("not YAML: {error}"))
+    })
 }
 
 /// The generated file, in pieces whose texts follow one another.
@@ -72,9 +78,12 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
             [progenitor::TypeImpl::Display, progenitor::TypeImpl::FromStr].into_iter(),
         );
     }
-    let tokens = Generator::new(&settings)
-        .generate_tokens(&openapi)
-        .map_err(|error| Error(format!("progenitor refuses the description: {error}")))?;
+    // Some of what progenitor does not support makes it panic.
+    let tokens = catch_unwind(AssertUnwindSafe(|| {
+        Generator::new(&settings).generate_tokens(&openapi)
+    }))
+    .map_err(|_| Error::new("progenitor panics on the description, with the message above"))?
+    .map_err(|error| Error(format!("progenitor refuses the description: {error}")))?;
     let file = syn::parse2(tokens)
         .map_err(|error| Error(format!("progenitor's output is not Rust: {error}")))?;
 

@@ -64,8 +64,8 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let tables: File = syn::parse2(facts::tables(&lowered.operations, &lowered.limits))
-        .map_err(Error::new)?;
+    let tables: File =
+        syn::parse2(facts::tables(&lowered.operations, &lowered.limits)).map_err(Error::new)?;
     pieces.push(piece("tables", tables.items));
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
@@ -117,6 +117,11 @@ fn types(items: Vec<Item>, pieces: &mut Vec<Piece>) -> Result<(), Error> {
         }
     }
     let mut schemas = by_type(plain);
+    let names: Vec<String> = schemas
+        .iter()
+        .filter(|(_, items)| items.iter().any(defines))
+        .map(|(name, _)| name.clone())
+        .collect();
     pieces.push(frame(
         "types.begin",
         "/// The types of requests and answers.\npub mod types {",
@@ -135,7 +140,28 @@ fn types(items: Vec<Item>, pieces: &mut Vec<Piece>) -> Result<(), Error> {
         pieces.push(piece(&format!("schema.{name}.builder"), items));
     }
     pieces.push(frame("types.end", "}\n}"));
+    pieces.push(frame("schemas", &for_each_schema(&names)));
     Ok(())
+}
+
+fn defines(item: &Item) -> bool {
+    matches!(item, Item::Struct(_) | Item::Enum(_))
+}
+
+/// For tools that are told a type by its name. One name a line, so that a new
+/// schema shows as one line.
+fn for_each_schema(names: &[String]) -> String {
+    format!(
+        "/// Calls a macro with the names of all generated types.\n\
+         #[doc(hidden)]\n\
+         #[macro_export]\n\
+         macro_rules! for_each_schema {{\n    \
+             ($callback:ident) => {{\n        \
+                 $callback! {{\n            {}\n        }}\n    \
+             }};\n\
+         }}",
+        names.join("\n            ")
+    )
 }
 
 fn operations(
@@ -149,10 +175,9 @@ fn operations(
         "operations.begin",
         "/// Builders of the calls, one per operation.\npub mod builder {",
     ));
-    pieces.push(piece(
-        "operations.common",
-        sorted.remove("").unwrap_or_default(),
-    ));
+    if let Some(common) = sorted.remove("") {
+        pieces.push(piece("operations.common", common));
+    }
     for operation in &lowered.operations {
         let missing = || Error(format!("operation {} was not generated", operation.id));
         let mut items = Vec::new();

@@ -77,8 +77,9 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
             Item::Impl(item) if item.trait_.is_none() => {
                 let name = type_name(&item.self_ty).unwrap_or_default();
                 if !lowered.in_requests.contains(&name) {
-                    item.items
-                        .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "builder"));
+                    item.items.retain(
+                        |item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "builder"),
+                    );
                 }
             }
             Item::Mod(item) if item.ident == "builder" => {
@@ -90,7 +91,9 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
             _ => {}
         }
     }
-    items.retain(|item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()));
+    items.retain(
+        |item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()),
+    );
     items.extend(added);
     for open_enum in &lowered.open_enums {
         let file: File = syn::parse2(open_enum.tokens())
@@ -253,10 +256,11 @@ fn hide(field: &mut Field) -> Result<(), Error> {
 }
 
 fn derive_schema(attributes: &mut Vec<Attribute>) {
-    attributes.push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
+    attributes
+        .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Answers are decoded by [`crate::decode`], not by progenitor.
+/// Answers are decoded by `crate::decode`, not by progenitor.
 struct Decoding;
 
 impl VisitMut for Decoding {

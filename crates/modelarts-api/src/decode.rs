@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use progenitor_client::{Error, ResponseValue};
 use reqwest::{Response, StatusCode};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::Error as _;
 
-use crate::lenient::{self, Dropped};
+use crate::lenient::{self, Dropped, Lenient};
 
 /// Is told about each body that was decoded. A transport puts one into the
 /// extensions of the answer (as [`OnDecode`]) to learn what became of it.
@@ -27,37 +27,44 @@ pub struct OnDecode(pub Arc<dyn Observer>);
 /// # Errors
 /// What is wrong, when more than an element of a list is. The message begins
 /// with the path of the value, such as `status.duration: invalid type …`.
-pub fn body<T: DeserializeOwned>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
-    if let (Ok(value), dropped) = lenient::counting(|| serde_json::from_slice(body)) {
+pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
+    if let (Ok(value), dropped) = lenient::counting(|| strictly(body)) {
         return Ok((value, dropped));
     }
-    let (result, dropped) = lenient::salvaging(|| {
-        let deserializer = &mut serde_json::Deserializer::from_slice(body);
-        let value = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            let path = error.path().to_string();
-            if path == "." {
-                error.into_inner()
-            } else {
-                serde_json::Error::custom(format_args!("{path}: {}", error.inner()))
-            }
-        })?;
-        // What follows the value would have been refused by the first pass too.
-        serde_json::Deserializer::from_slice(body)
-            .into_iter::<serde::de::IgnoredAny>()
-            .nth(1)
-            .map_or(Ok(value), |rest| match rest {
-                Ok(_) => Err(serde_json::Error::custom("more than one JSON value")),
-                Err(error) => Err(error),
-            })
-    });
+    let (result, dropped) = lenient::salvaging(|| with_path(body));
     result.map(|value| (value, dropped))
+}
+
+fn strictly<T: Lenient>(body: &[u8]) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = T::maybe(&mut deserializer)?;
+    deserializer.end()?;
+    value.ok_or_else(nothing)
+}
+
+/// As [`strictly`], slower, and errors say where they are.
+fn with_path<T: Lenient>(body: &[u8]) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let mut track = serde_path_to_error::Track::new();
+    let value = T::maybe(serde_path_to_error::Deserializer::new(
+        &mut deserializer,
+        &mut track,
+    ))
+    .map_err(|error| match track.path().to_string().as_str() {
+        "." => error,
+        path => serde_json::Error::custom(format_args!("{path}: {error}")),
+    })?;
+    deserializer.end()?;
+    value.ok_or_else(nothing)
+}
+
+fn nothing() -> serde_json::Error {
+    serde_json::Error::custom("the body is there and says nothing")
 }
 
 /// What generated code calls instead of its own decoding.
 #[doc(hidden)]
-pub async fn response<T: DeserializeOwned, E>(
-    response: Response,
-) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
     let status = response.status();
     let headers = response.headers().clone();
     let observer = response.extensions().get::<OnDecode>().cloned();

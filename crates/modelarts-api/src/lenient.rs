@@ -15,8 +15,7 @@ use std::{cell::RefCell, collections::BTreeMap, fmt, marker::PhantomData};
 
 use serde::de::{
     self, Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer,
-    MapAccess, SeqAccess, Visitor,
-    value::MapAccessDeserializer,
+    MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
 };
 use serde_json::{Map, Value};
 
@@ -144,6 +143,21 @@ impl Level {
             state.depth += 1;
             (Self, state.salvage)
         })
+    }
+
+    /// Reads one element; what cannot be read is left out.
+    fn salvaged<T: Lenient>(&self, element: Value) -> Option<T> {
+        match T::maybe(element) {
+            Ok(Some(element)) => Some(element),
+            Ok(None) => {
+                self.dropped(None);
+                None
+            }
+            Err(error) => {
+                self.dropped(Some(error.to_string()));
+                None
+            }
+        }
     }
 
     fn dropped(&self, error: Option<String>) {
@@ -510,12 +524,8 @@ impl<'de, T: Lenient> Visitor<'de> for ListVisitor<T> {
         // The hint comes from the sender; it must not size an allocation.
         let mut list = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
         if salvage {
-            while let Some(element) = seq.next_element::<Value>()? {
-                match T::maybe(element) {
-                    Ok(Some(element)) => list.push(element),
-                    Ok(None) => level.dropped(None),
-                    Err(error) => level.dropped(Some(error.to_string())),
-                }
+            while let Some(element) = seq.next_element()? {
+                list.extend(level.salvaged(element));
             }
         } else {
             while let Some(element) = seq.next_element_seed(Element(PhantomData))? {
@@ -532,7 +542,13 @@ impl<'de, T: Lenient> Visitor<'de> for ListVisitor<T> {
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         // A list of one, written as its element.
-        let element = T::maybe(MapAccessDeserializer::new(map))?;
+        let (level, salvage) = Level::enter();
+        let map = MapAccessDeserializer::new(map);
+        let element = if salvage {
+            level.salvaged(Value::deserialize(map)?)
+        } else {
+            T::maybe(map)?
+        };
         Ok(Some(element.into_iter().collect()))
     }
     fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {

@@ -1,0 +1,289 @@
+//! The fixtures, decoded: the values, not only that decoding succeeds.
+// clippy knows tests by their attribute; what they call has none.
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use modelarts_api::{
+    decode,
+    lenient::{Dropped, Lenient},
+    types::{
+        ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse, ListTrainingJobsResponse,
+        LogPreview, Phase, SecondaryPhase, TrainingJob, TrainingJobEvent,
+    },
+};
+use serde_json::json;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    fs::read(directory.join(name)).unwrap()
+}
+
+/// A fixture of which nothing may be left out.
+fn whole<T: Lenient>(name: &str) -> T {
+    let (value, dropped) = decode::body(&fixture(name)).unwrap();
+    assert_eq!(dropped, Dropped::default(), "{name}");
+    value
+}
+
+#[test]
+fn totals_are_numbers_also_when_they_are_text() {
+    let numbers: ListTrainingJobEventsResponse = whole("events_numbers.json");
+    let text: ListTrainingJobEventsResponse = whole("events_text.json");
+    for events in [&numbers, &text] {
+        let page = (events.total, events.limit, events.offset);
+        assert_eq!(page, (Some(19), Some(9), Some(0)));
+        assert_eq!(events.order.as_deref(), Some("desc"));
+        assert_eq!(
+            events.start_time.as_deref(),
+            Some("2025-04-24T17:00:00+08:00")
+        );
+        assert_eq!(events.events.len(), 9);
+    }
+    // The spelling of the numbers is all that differs.
+    assert_eq!(numbers, text);
+}
+
+#[test]
+fn an_event_has_all_four_fields() {
+    let events = whole::<ListTrainingJobEventsResponse>("events_numbers.json").events;
+    let TrainingJobEvent {
+        level,
+        message,
+        source,
+        time,
+        ..
+    } = &events[0];
+    assert_eq!(*level, Some(EventLevel::Error));
+    assert_eq!(message.as_deref(), Some("Training job failed."));
+    assert_eq!(*source, Some(EventSource::Job));
+    assert_eq!(time.as_deref(), Some("2025-04-24T17:32:44+08:00"));
+    // Quotes in a message survive.
+    let message = events[8].message.as_deref().unwrap();
+    assert!(message.ends_with("Successfully pulled image \"ocr-team/lines:5.1\""));
+}
+
+#[test]
+fn two_spellings_of_a_source_are_equal_and_each_is_kept() {
+    let events = whole::<ListTrainingJobEventsResponse>("events_text.json").events;
+    let source = |index: usize| events[index].source.clone().unwrap();
+    let (upper, mixed) = (source(7), source(8));
+    assert_eq!((upper.as_str(), mixed.as_str()), ("K8S", "K8s"));
+    assert_eq!(upper, mixed);
+    assert_eq!(mixed, EventSource::K8s);
+    assert_ne!(mixed, source(6));
+    assert_eq!(json!(mixed), json!("K8s"));
+    assert_eq!(mixed.canonical().as_str(), "K8S");
+}
+
+#[test]
+fn no_events_are_an_empty_list() {
+    let events: ListTrainingJobEventsResponse = whole("events_null.json");
+    assert_eq!(events.total, Some(0));
+    assert_eq!(events.events, []);
+}
+
+#[test]
+fn a_page_of_jobs_loses_its_null_row_and_counts_it() {
+    let (page, dropped) = decode::body::<ListTrainingJobsResponse>(&fixture("list.json")).unwrap();
+    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!(dropped.first_error, None, "null is no error");
+    assert_eq!(page.total, Some(5059));
+    assert_eq!(
+        (page.count, page.limit, page.offset),
+        (Some(3), Some(3), Some(0))
+    );
+    assert_eq!(page.ai_project.as_deref(), Some("default-ai-project"));
+    let names: Vec<_> = page
+        .items
+        .iter()
+        .map(|job| job.metadata.as_ref().unwrap().name.as_deref().unwrap())
+        .collect();
+    assert_eq!(names, ["leaf-scan-22", "leaf-scan-23"]);
+}
+
+#[test]
+fn an_unknown_phase_is_kept_and_given_back_and_unknown_fields_do_no_harm() {
+    let (page, _) = decode::body::<ListTrainingJobsResponse>(&fixture("list.json")).unwrap();
+    let job = &page.items[1];
+    let status = job.status.as_ref().unwrap();
+    let phase = status.phase.clone().unwrap();
+    assert!(matches!(&phase, Phase::Other(text) if text == "Hibernating"));
+    assert_eq!(
+        status.secondary_phase.as_ref().unwrap().as_str(),
+        "Snapshotting"
+    );
+    // Times that came as text beside the fields that nobody knows.
+    assert_eq!(status.duration, Some(5_400_000));
+    assert_eq!(status.start_time, Some(1_733_050_000_000));
+    let again = serde_json::to_value(job).unwrap();
+    assert_eq!(again["status"]["phase"], json!("Hibernating"));
+    assert_eq!(again["status"]["queue_position"], json!(null));
+    assert_eq!(again["scheduler_hint"], json!(null));
+}
+
+#[test]
+fn a_running_record_may_end_before_it_starts() {
+    let job: TrainingJob = whole("details_newer.json");
+    let records = job.status.unwrap().running_records;
+    assert_eq!(records.len(), 2);
+    assert_eq!(
+        (records[0].start_at, records[0].end_at),
+        (Some(1_733_043_000), Some(1_733_041_200))
+    );
+    assert_eq!(records[0].end_reason.as_deref(), Some("exit with 139"));
+    assert_eq!(records[0].end_related_task.as_deref(), Some("worker-1"));
+    assert_eq!(
+        records[0].end_recover.as_ref().unwrap().as_str(),
+        "job_reschedule"
+    );
+    assert_eq!(
+        records[0]
+            .end_recover_before_downgrade
+            .as_ref()
+            .unwrap()
+            .as_str(),
+        "npu_proc_restart"
+    );
+    assert_eq!(
+        records[1].start_type.as_ref().unwrap().as_str(),
+        "restarted"
+    );
+    assert_eq!(records[1].end_recover, None);
+}
+
+#[test]
+fn both_generations_of_the_details_page() {
+    let newer: TrainingJob = whole("details_newer.json");
+    let metrics = &newer.spec.as_ref().unwrap().custom_metrics;
+    assert_eq!(metrics.len(), 1);
+    assert_eq!(metrics[0].metrics_url.as_deref(), Some("/leaf_metrics"));
+    assert_eq!(metrics[0].metrics_port, Some(9464));
+
+    let older: TrainingJob = whole("details_older.json");
+    let status = older.status.as_ref().unwrap();
+    assert_eq!(status.phase, Some(Phase::Abnormal));
+    assert_eq!(status.secondary_phase, Some(SecondaryPhase::CreateFailed));
+    assert_eq!(
+        status.node_count_metrics,
+        [[1_688_360_408_000, 0], [1_688_360_414_000, 0]]
+    );
+    assert_eq!(status.tasks, ["worker-0"]);
+    assert_eq!(status.running_records, []);
+    let metadata = older.metadata.as_ref().unwrap();
+    assert_eq!(metadata.create_time, Some(1_688_360_405_417));
+    assert_eq!(metadata.description.as_deref(), Some(""));
+    let resource = older.spec.as_ref().unwrap().resource.as_ref().unwrap();
+    assert_eq!(resource.node_count, Some(1));
+    let info = resource
+        .flavor_detail
+        .as_ref()
+        .unwrap()
+        .flavor_info
+        .as_ref()
+        .unwrap();
+    let npu = info.npu.as_ref().unwrap();
+    assert_eq!(
+        (npu.unit_num, npu.memory.as_deref()),
+        (Some(1), Some("32GB"))
+    );
+    assert_eq!(info.disk.as_ref().unwrap().size, Some(480), "came as text");
+    let input = &older.algorithm.as_ref().unwrap().inputs[0];
+    assert_eq!(
+        input
+            .remote
+            .as_ref()
+            .unwrap()
+            .obs
+            .as_ref()
+            .unwrap()
+            .obs_url
+            .as_deref(),
+        Some("/leaf-lab/scan/images/")
+    );
+}
+
+#[test]
+fn environments_are_one_map_also_when_they_are_a_list_of_maps() {
+    let job: TrainingJob = whole("details_environments_list.json");
+    assert_eq!(
+        job.algorithm.unwrap().environments,
+        BTreeMap::from([
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+            ("OMP_NUM_THREADS".to_owned(), "4".to_owned()),
+        ])
+    );
+}
+
+#[test]
+fn a_job_just_created_has_nulls_for_what_is_not_yet_known() {
+    let job: TrainingJob = whole("create_response.json");
+    let status = job.status.as_ref().unwrap();
+    assert_eq!(status.phase, Some(Phase::Creating));
+    assert_eq!((status.duration, status.start_time), (Some(0), Some(0)));
+    assert_eq!(status.node_count_metrics, [[0; 0]; 0]);
+    assert_eq!(status.tasks, ["worker-0", "server-0"]);
+    assert_eq!(
+        job.metadata.as_ref().unwrap().user_name.as_deref(),
+        Some("")
+    );
+    let algorithm = job.algorithm.as_ref().unwrap();
+    assert!(algorithm.policies.is_some(), "an empty object is an object");
+    assert_eq!(algorithm.parameters[0].value.as_deref(), Some("64"));
+    let constraint = algorithm.parameters[1].constraint.as_ref().unwrap();
+    assert_eq!(
+        (constraint.editable, constraint.required),
+        (Some(true), Some(false))
+    );
+    assert_eq!(
+        algorithm.outputs[0].period.as_deref(),
+        Some("45"),
+        "came as a number"
+    );
+    let engine = algorithm.engine.as_ref().unwrap();
+    assert_eq!(engine.v1_compatible, Some(false));
+    assert_eq!(
+        engine.tags[0].value.as_deref(),
+        Some("True"),
+        "text stays text"
+    );
+    let spec = job.spec.as_ref().unwrap();
+    assert!(spec.log_export_path.is_some());
+}
+
+#[test]
+fn a_stopped_job_is_on_its_way() {
+    let job: TrainingJob = whole("stop.json");
+    assert_eq!(job.status.unwrap().phase, Some(Phase::Terminating));
+    let resource = job.spec.unwrap().resource.unwrap();
+    assert_eq!(resource.policy.unwrap().as_str(), "economic");
+}
+
+#[test]
+fn a_log_keeps_its_lines() {
+    let log: LogPreview = whole("logs_preview.json");
+    let content = log.content.unwrap();
+    assert_eq!(content.lines().count(), 3);
+    assert!(content.ends_with("line 2: loss 1.9871\n"));
+    assert_eq!(
+        (log.current_size, log.full_size),
+        (Some(98_304), Some(7_340_032))
+    );
+}
+
+#[test]
+fn errors_have_a_code_a_message_and_sometimes_a_solution() {
+    let error: ApiError = whole("error_train.json");
+    assert_eq!(error.error_code.as_deref(), Some("ModelArts.2751"));
+    assert_eq!(
+        error.error_msg.as_deref(),
+        Some("training job name is duplicate.")
+    );
+    assert_eq!(
+        error.error_solution.as_deref(),
+        Some("Choose another name for the job.")
+    );
+    let error: ApiError = whole("error_events.json");
+    assert_eq!(error.error_code.as_deref(), Some("ModelArts.50004000"));
+    assert_eq!(error.error_solution, None);
+}

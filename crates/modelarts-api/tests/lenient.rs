@@ -1,0 +1,452 @@
+//! Each tolerance of the decoder, with the value that it gives.
+// clippy knows tests by their attribute; what they call has none.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use modelarts_api::{
+    decode,
+    lenient::{self, Dropped, Lenient},
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+/// One field of each kind, the way that generated structs have them.
+#[derive(Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct Fields {
+    #[serde(deserialize_with = "lenient::optional")]
+    integer: Option<i64>,
+    #[serde(deserialize_with = "lenient::optional")]
+    number: Option<f64>,
+    #[serde(deserialize_with = "lenient::optional")]
+    flag: Option<bool>,
+    #[serde(deserialize_with = "lenient::optional")]
+    text: Option<String>,
+    #[serde(deserialize_with = "lenient::optional")]
+    object: Option<Inner>,
+    #[serde(deserialize_with = "lenient::optional")]
+    boxed: Option<Box<Inner>>,
+    #[serde(deserialize_with = "lenient::optional")]
+    anything: Option<Value>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    texts: Vec<String>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    integers: Vec<i64>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    options: Vec<Option<i64>>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    rows: Vec<Inner>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    nested: Vec<Vec<i64>>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    map: BTreeMap<String, String>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    free: Map<String, Value>,
+}
+
+#[derive(Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct Inner {
+    #[serde(deserialize_with = "lenient::optional")]
+    size: Option<i64>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    sizes: Vec<i64>,
+}
+
+/// What codegen writes for each struct.
+macro_rules! objects {
+    ($($name:ident)*) => { $(
+        impl Lenient for $name {
+            fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+                lenient::object(deserializer)
+            }
+        }
+    )* };
+}
+objects!(Fields Inner);
+
+fn inner(size: i64) -> Inner {
+    Inner {
+        size: Some(size),
+        sizes: Vec::new(),
+    }
+}
+
+/// Decodes an object with one field.
+fn read(field: &str, json: &str) -> Result<(Fields, Dropped), String> {
+    let body = format!(r#"{{"{field}":{json}}}"#);
+    decode::body(body.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The same, where nothing may be left out.
+fn whole(field: &str, json: &str) -> Fields {
+    let (fields, dropped) = read(field, json).unwrap();
+    assert_eq!(dropped, Dropped::default(), "{field}: {json}");
+    fields
+}
+
+fn error(field: &str, json: &str) -> String {
+    read(field, json).unwrap_err()
+}
+
+#[test]
+fn an_integer() {
+    for (json, value) in [
+        ("5", Some(5)),
+        ("\"5\"", Some(5)),
+        ("\" 5 \"", Some(5)),
+        ("5.0", Some(5)),
+        ("\"5.0\"", Some(5)),
+        ("1e3", Some(1000)),
+        ("\"1e3\"", Some(1000)),
+        ("-7", Some(-7)),
+        ("9223372036854775807", Some(i64::MAX)),
+        ("\"9223372036854775807\"", Some(i64::MAX)),
+        // Beyond 2^53, where a float would no longer be exact.
+        ("9007199254740993", Some(9_007_199_254_740_993)),
+        ("\"9007199254740993\"", Some(9_007_199_254_740_993)),
+        ("true", Some(1)),
+        ("\"\"", None),
+        ("\" \"", None),
+        ("null", None),
+    ] {
+        assert_eq!(whole("integer", json).integer, value, "{json}");
+    }
+    for json in [
+        "18446744073709551615",
+        "1e300",
+        "5.5",
+        "\"five\"",
+        "\"NaN\"",
+        "[]",
+        "{}",
+    ] {
+        assert!(
+            error("integer", json).starts_with("integer: invalid"),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn a_number() {
+    for (json, value) in [
+        ("0.5", Some(0.5)),
+        ("5", Some(5.0)),
+        ("-5", Some(-5.0)),
+        ("\"0.5\"", Some(0.5)),
+        ("\" 5 \"", Some(5.0)),
+        ("\"\"", None),
+        ("null", None),
+    ] {
+        assert_eq!(whole("number", json).number, value, "{json}");
+    }
+    for json in ["\"much\"", "true", "[]"] {
+        assert!(
+            error("number", json).starts_with("number: invalid"),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn a_flag() {
+    for (json, value) in [
+        ("true", Some(true)),
+        ("false", Some(false)),
+        ("\"true\"", Some(true)),
+        ("\"False\"", Some(false)),
+        ("\"TRUE \"", Some(true)),
+        ("1", Some(true)),
+        ("0", Some(false)),
+        ("\"1\"", Some(true)),
+        ("\"0\"", Some(false)),
+        ("\"\"", None),
+        ("null", None),
+    ] {
+        assert_eq!(whole("flag", json).flag, value, "{json}");
+    }
+    for json in ["2", "-1", "18446744073709551615", "\"yes\"", "{}"] {
+        assert!(error("flag", json).starts_with("flag: invalid"), "{json}");
+    }
+}
+
+#[test]
+fn a_text() {
+    for (json, value) in [
+        ("\"a\"", Some("a")),
+        ("\"\\u00e4\"", Some("ä")),
+        // Blank text is text.
+        ("\"\"", Some("")),
+        ("\" \"", Some(" ")),
+        ("5", Some("5")),
+        ("-5", Some("-5")),
+        ("18446744073709551615", Some("18446744073709551615")),
+        ("0.5", Some("0.5")),
+        ("5.0", Some("5.0")),
+        ("true", Some("true")),
+        ("null", None),
+    ] {
+        assert_eq!(whole("text", json).text.as_deref(), value, "{json}");
+    }
+    for json in ["[]", "{}"] {
+        assert!(error("text", json).starts_with("text: invalid"), "{json}");
+    }
+}
+
+#[test]
+fn an_object() {
+    for (json, value) in [
+        (r#"{"size":"5"}"#, Some(inner(5))),
+        ("{}", Some(Inner::default())),
+        (r#"{"unknown":{"deep":[1]}}"#, Some(Inner::default())),
+        ("null", None),
+        ("[]", None),
+        ("\"\"", None),
+        ("\" \"", None),
+    ] {
+        assert_eq!(whole("object", json).object, value, "{json}");
+        assert_eq!(whole("boxed", json).boxed.map(|b| *b), value, "{json}");
+    }
+    for json in ["\"a\"", "5", "true", "[1]", "[{}]"] {
+        assert!(
+            error("object", json).starts_with("object: invalid"),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn anything() {
+    for json in ["5", "\"a\"", "[null]", r#"{"a":null}"#] {
+        let value: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(whole("anything", json).anything, Some(value));
+    }
+    assert_eq!(whole("anything", "null").anything, None);
+}
+
+#[test]
+fn a_list() {
+    for (json, value) in [
+        (r#"["a","b"]"#, vec!["a", "b"]),
+        (r#"["a",5,true]"#, vec!["a", "5", "true"]),
+        ("[]", vec![]),
+        ("null", vec![]),
+        ("\"\"", vec![]),
+        ("\"a\"", vec!["a"]),
+    ] {
+        assert_eq!(whole("texts", json).texts, value, "{json}");
+    }
+    assert_eq!(whole("rows", r#"{"size":1}"#).rows, [inner(1)]);
+    assert_eq!(
+        whole("rows", r#"[{"size":1},{"size":"2"}]"#).rows,
+        [inner(1), inner(2)]
+    );
+    assert_eq!(whole("options", "[1,\"2\"]").options, [Some(1), Some(2)]);
+    assert_eq!(
+        whole("nested", "[[1,\"2\"],[]]").nested,
+        [vec![1, 2], vec![]]
+    );
+    assert!(error("integers", "true").starts_with("integers: invalid"));
+}
+
+#[test]
+fn a_map() {
+    let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(k, v)| ((*k).into(), (*v).into()))
+            .collect()
+    };
+    for (json, value) in [
+        (r#"{"a":"1","b":2}"#, map(&[("a", "1"), ("b", "2")])),
+        (r#"{"a":null,"b":"2"}"#, map(&[("b", "2")])),
+        (
+            r#"[{"a":"1"},null,{"b":"2","c":"3"}]"#,
+            map(&[("a", "1"), ("b", "2"), ("c", "3")]),
+        ),
+        (r#"[{"a":"1"},{"a":"2"}]"#, map(&[("a", "2")])),
+        ("{}", map(&[])),
+        ("[]", map(&[])),
+        ("null", map(&[])),
+        ("\"\"", map(&[])),
+    ] {
+        assert_eq!(whole("map", json).map, value, "{json}");
+    }
+    let free = whole("free", r#"{"a":{"b":[null]},"c":null}"#).free;
+    assert_eq!(Value::Object(free), json!({ "a": { "b": [null] } }));
+    for json in ["\"a\"", "5", "[\"a\"]"] {
+        assert!(error("map", json).starts_with("map"), "{json}");
+    }
+}
+
+#[test]
+fn missing_and_additional_fields() {
+    let (fields, dropped) = decode::body::<Fields>(br#"{"new":{"deep":[[]]}}"#).unwrap();
+    assert_eq!((fields, dropped), (Fields::default(), Dropped::default()));
+}
+
+fn dropped(field: &str, json: &str) -> (Fields, usize, usize) {
+    let (fields, dropped) = read(field, json).unwrap();
+    (fields, dropped.rows, dropped.nested)
+}
+
+#[test]
+fn null_elements_are_left_out_and_counted() {
+    let (fields, rows, nested) = dropped("texts", r#"[null,"a",null]"#);
+    assert_eq!((fields.texts, rows, nested), (vec!["a".to_owned()], 2, 0));
+    let (fields, rows, nested) = dropped("options", "[1,null]");
+    assert_eq!((fields.options, rows, nested), (vec![Some(1)], 1, 0));
+    let (fields, rows, nested) = dropped("nested", "[[1,null],null,[null]]");
+    assert_eq!((fields.nested, rows, nested), (vec![vec![1], vec![]], 1, 2));
+}
+
+#[test]
+fn one_element_beyond_help_in_a_hundred_costs_one() {
+    let elements: Vec<_> = (0..100)
+        .map(|i| match i {
+            41 => "\"......\"".to_owned(),
+            _ => format!(r#"{{"size":{i}}}"#),
+        })
+        .collect();
+    let json = format!("[{}]", elements.join(","));
+    let (fields, dropped) = read("rows", &json).unwrap();
+    let expected: Vec<_> = (0..100).filter(|i| *i != 41).map(inner).collect();
+    assert_eq!(fields.rows, expected);
+    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!(
+        dropped.first_error.as_deref(),
+        Some("invalid type: string \"......\", expected an object")
+    );
+}
+
+#[test]
+fn the_innermost_element_is_what_is_lost() {
+    let (fields, rows, nested) = dropped("rows", r#"[{"size":1,"sizes":[1,"x",3]},{"size":2}]"#);
+    let first = Inner {
+        size: Some(1),
+        sizes: vec![1, 3],
+    };
+    assert_eq!((fields.rows, rows, nested), (vec![first, inner(2)], 0, 1));
+    // A field that is no list takes the element with it.
+    let (fields, rows, nested) = dropped("rows", r#"[{"size":"x","sizes":[1]},{"size":2}]"#);
+    assert_eq!((fields.rows, rows, nested), (vec![inner(2)], 1, 0));
+}
+
+#[test]
+fn a_list_of_one_is_a_list_also_for_the_count() {
+    let (fields, rows, nested) = dropped("rows", r#"{"size":1,"sizes":[1,"x",null]}"#);
+    assert_eq!(fields.rows[0].sizes, [1]);
+    assert_eq!((rows, nested), (0, 2));
+    let (fields, rows, nested) = dropped("rows", r#"{"size":"x"}"#);
+    assert_eq!((fields.rows, rows, nested), (vec![], 1, 0));
+}
+
+#[test]
+fn outside_of_lists_an_error_names_its_place() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Job {
+        #[serde(deserialize_with = "lenient::optional")]
+        #[allow(dead_code)]
+        status: Option<Inner>,
+    }
+    objects!(Job);
+    let error = decode::body::<Job>(br#"{"status":{"size":{}}}"#).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "status.size: invalid type: map, expected an integer, also as text at line 1 column 20"
+    );
+}
+
+#[test]
+fn a_body_that_is_no_object_is_an_error_and_not_taken_by_position() {
+    for (body, message) in [
+        ("null", "the body is there and says nothing"),
+        ("\"\"", "the body is there and says nothing"),
+        ("[]", "the body is there and says nothing"),
+        (
+            "[5]",
+            "invalid type: sequence, expected an object at line 1 column 3",
+        ),
+        (
+            "\"a\"",
+            "invalid type: string \"a\", expected an object at line 1 column 3",
+        ),
+        (
+            "5",
+            "invalid type: integer `5`, expected an object at line 1 column 1",
+        ),
+    ] {
+        let error = decode::body::<Fields>(body.as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), message, "{body}");
+    }
+}
+
+#[test]
+fn a_body_is_one_value() {
+    for body in [
+        "",
+        " ",
+        "{",
+        "{} x",
+        "{}{}",
+        r#"{"rows":["......"]} x"#,
+        r#"{"rows":["......"]}{}"#,
+        r#"{"rows":["......"]"#,
+    ] {
+        assert!(decode::body::<Fields>(body.as_bytes()).is_err(), "{body}");
+    }
+    assert!(decode::body::<Fields>(b" {} \n").is_ok());
+}
+
+#[test]
+fn depth_is_an_error_and_no_overflow() {
+    let deep = |open: &str, close: &str| open.repeat(100_000) + "1" + &close.repeat(100_000);
+    let lists = deep("[", "]");
+    for field in ["anything", "free", "rows", "nested", "object", "texts"] {
+        assert!(read(field, &lists).is_err(), "{field}");
+    }
+    let objects = deep("{\"a\":", "}");
+    for field in ["anything", "free", "map", "nested", "texts"] {
+        assert!(read(field, &objects).is_err(), "{field}");
+        assert!(read(field, &format!("[{objects}]")).is_err(), "{field}");
+    }
+    // What no field takes is skipped, however deep it is.
+    assert_eq!(whole("object", &objects).object, Some(Inner::default()));
+    assert_eq!(whole("unknown", &lists), Fields::default());
+}
+
+#[test]
+fn a_panic_does_not_spoil_the_next_count() {
+    struct Panics;
+    impl Lenient for Panics {
+        fn maybe<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Self>, D::Error> {
+            panic!("in the middle of a list");
+        }
+    }
+    #[derive(Deserialize)]
+    struct Bad {
+        #[serde(deserialize_with = "lenient::or_default")]
+        #[allow(dead_code)]
+        list: Vec<Panics>,
+    }
+    objects!(Bad);
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        decode::body::<Bad>(br#"{"list":[null,1]}"#).is_ok()
+    }));
+    assert!(outcome.is_err());
+    let (_, rows, nested) = dropped("texts", "[null]");
+    assert_eq!((rows, nested), (1, 0));
+}
+
+#[test]
+fn counts_inside_counts_are_their_own() {
+    let ((fields, inside), outside) = lenient::counting(|| read("texts", "[null,null]").unwrap());
+    assert_eq!(fields.texts, [""; 0]);
+    assert_eq!((inside.rows, outside.rows), (2, 0));
+}

@@ -1,0 +1,368 @@
+//! The seam, seen through generated operations with a transport that answers
+//! from memory.
+// clippy knows tests by their attribute; what they call has none.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use modelarts_api::{
+    BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Transport,
+    TransportError,
+    decode::{Observer, OnDecode},
+    lenient::Dropped,
+    types,
+};
+use reqwest::{Request, Response};
+use serde_json::json;
+
+/// Answers each request with the same thing, and keeps what it was given.
+struct Fake {
+    answer: Box<dyn Fn() -> Result<Response, TransportError> + Send + Sync>,
+    seen: Mutex<Vec<(Request, &'static Operation)>>,
+}
+
+impl Transport for Fake {
+    fn execute<'a>(
+        &'a self,
+        _: &'a reqwest::Client,
+        request: Request,
+        operation: &'static Operation,
+    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+        self.seen.lock().unwrap().push((request, operation));
+        Box::pin(async { (self.answer)() })
+    }
+}
+
+impl Fake {
+    fn new(
+        answer: impl Fn() -> Result<Response, TransportError> + Send + Sync + 'static,
+    ) -> (Client, Arc<Self>) {
+        let fake = Arc::new(Self {
+            answer: Box::new(answer),
+            seen: Mutex::default(),
+        });
+        let client = Client::new_with_client(
+            "http://service.example",
+            reqwest::Client::new(),
+            Context::new(fake.clone()),
+        );
+        (client, fake)
+    }
+
+    /// That answers with this status and body.
+    fn answering(status: u16, body: &'static str) -> (Client, Arc<Self>) {
+        Self::new(move || Ok(response(status, body)))
+    }
+
+    fn requests(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
+    fn only(&self) -> (Request, &'static Operation) {
+        let mut seen = self.seen.lock().unwrap();
+        assert_eq!(seen.len(), 1, "requests");
+        seen.remove(0)
+    }
+}
+
+fn response(status: u16, body: &'static str) -> Response {
+    let response = http::Response::builder()
+        .status(status)
+        .header("x-request-id", "r-1")
+        .body(body)
+        .unwrap();
+    Response::from(response)
+}
+
+#[tokio::test]
+async fn the_operation_is_handed_over_with_a_request_for_the_service_alone() {
+    let (client, fake) = Fake::answering(200, "{}");
+    client
+        .show_training_job_details()
+        .project_id("p")
+        .training_job_id("job-1")
+        .send()
+        .await
+        .unwrap();
+    let (request, operation) = fake.only();
+    assert_eq!(request.method(), "GET");
+    assert_eq!(
+        request.url().as_str(),
+        "http://service.example/v2/p/training-jobs/job-1"
+    );
+    assert_eq!(request.headers().get("accept").unwrap(), "application/json");
+    assert!(!request.headers().contains_key("api-version"));
+    let row = OPERATIONS
+        .iter()
+        .find(|row| row.id == "ShowTrainingJobDetails")
+        .unwrap();
+    assert!(std::ptr::eq(operation, row));
+    assert_eq!(operation.effect, Effect::Read);
+}
+
+#[tokio::test]
+async fn a_search_is_a_post_that_reads() {
+    let (client, fake) = Fake::answering(200, r#"{"total":"0","items":null}"#);
+    let page = client
+        .list_training_jobs()
+        .project_id("p")
+        .body_map(|body| body.limit(5))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!((page.total, page.items.len()), (Some(0), 0));
+    let (request, operation) = fake.only();
+    assert_eq!(request.method(), "POST");
+    assert_eq!(operation.id, "ListTrainingJobs");
+    assert_eq!(operation.effect, Effect::Read);
+    let body = request.body().unwrap().as_bytes().unwrap();
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(body).unwrap(),
+        json!({ "limit": 5 })
+    );
+}
+
+#[test]
+fn every_operation_is_in_the_table_under_its_method() {
+    for operation in OPERATIONS {
+        assert!(
+            operation.path.starts_with("/v2/{project_id}/"),
+            "{operation:?}"
+        );
+        assert_eq!(
+            operation.id.to_lowercase(),
+            operation.method_name.replace('_', ""),
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_the_transport_arrives_whole() {
+    #[derive(Debug)]
+    struct NoCredentials;
+    impl fmt::Display for NoCredentials {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("no credentials")
+        }
+    }
+    impl std::error::Error for NoCredentials {}
+
+    let (client, _) = Fake::new(|| Err(TransportError::Other(Box::new(NoCredentials))));
+    let error = show(&client, "job-1").await.unwrap_err();
+    let Error::UnexpectedResponse(response) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(response.status().as_u16(), Failure::STATUS);
+    let error = Failure::from_response(&response).unwrap();
+    assert!(error.downcast::<NoCredentials>().is_ok());
+    // An error has one owner.
+    assert!(Failure::from_response(&response).is_none());
+}
+
+#[tokio::test]
+async fn an_error_of_the_http_client_stays_what_it_is() {
+    let (client, _) = Fake::new(|| {
+        let error = reqwest::Client::new().get("no url").build().unwrap_err();
+        Err(TransportError::Http(error))
+    });
+    let error = show(&client, "job-1").await.unwrap_err();
+    assert!(matches!(error, Error::CommunicationError(_)), "{error:?}");
+}
+
+async fn show(
+    client: &Client,
+    id: &str,
+) -> Result<modelarts_api::ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
+    client
+        .show_training_job_details()
+        .project_id("p")
+        .training_job_id(id)
+        .send()
+        .await
+}
+
+async fn refused(status: u16, body: &'static str) -> types::ApiError {
+    let (client, _) = Fake::answering(status, body);
+    match show(&client, "job-1").await.unwrap_err() {
+        Error::ErrorResponse(answer) => {
+            assert_eq!(answer.status().as_u16(), status);
+            assert_eq!(answer.headers().get("x-request-id").unwrap(), "r-1");
+            answer.into_inner()
+        }
+        other => panic!("{status} {body}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn refusals_keep_status_and_headers_whatever_their_body_is() {
+    let error = refused(
+        400,
+        r#"{"error_code":"ModelArts.2775","error_msg":"gone","error_solution":"look"}"#,
+    )
+    .await;
+    assert_eq!(error.error_code.as_deref(), Some("ModelArts.2775"));
+    assert_eq!(error.error_solution.as_deref(), Some("look"));
+
+    let error = refused(502, "<html>\n<h1>502 Bad Gateway</h1>\n</html>\n").await;
+    assert_eq!(error.error_code, None);
+    assert_eq!(
+        error.error_msg.as_deref(),
+        Some("<html>\n<h1>502 Bad Gateway</h1>\n</html>")
+    );
+
+    let error = refused(404, "").await;
+    assert_eq!(error.error_msg.as_deref(), Some(""));
+
+    let error = refused(401, include_str!("fixtures/error_iam_nested.json")).await;
+    assert_eq!(error.error_code.as_deref(), Some("401"));
+    assert_eq!(
+        error.error_msg.as_deref(),
+        Some("The token has expired and must be renewed.")
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_given_back_as_it_came() {
+    let (client, _) = Fake::answering(200, "<html>maintenance</html>");
+    match show(&client, "job-1").await.unwrap_err() {
+        Error::InvalidResponsePayload(body, error) => {
+            assert_eq!(body, "<html>maintenance</html>");
+            assert_eq!(error.to_string(), "expected value at line 1 column 1");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn nothing_to_preview_yet_is_an_empty_answer_with_its_status() {
+    let (client, _) = Fake::answering(204, "");
+    let answer = client
+        .show_training_job_logs_preview()
+        .project_id("p")
+        .training_job_id("job-1")
+        .task_id("worker-0")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status().as_u16(), 204);
+    assert_eq!((&answer.content, answer.full_size), (&None, None));
+}
+
+#[tokio::test]
+async fn a_deletion_has_no_body_in_any_spelling() {
+    for body in ["", "\"\"", "null", "{}"] {
+        let (client, fake) = Fake::answering(202, body);
+        client
+            .delete_training_job()
+            .project_id("p")
+            .training_job_id("job-1")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(fake.only().1.effect, Effect::Idempotent);
+    }
+}
+
+#[tokio::test]
+async fn an_identifier_that_would_change_the_path_is_never_sent() {
+    for id in ["", ".", "..", "a/b", "a?b", "a b", "a%2Fb", "job\n", "ä"] {
+        let (client, fake) = Fake::answering(200, "{}");
+        let error = show(&client, id).await.unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidRequest(_)),
+            "{id:?}: {error:?}"
+        );
+        let error = client
+            .delete_training_job()
+            .project_id(id)
+            .training_job_id("job-1")
+            .send()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidRequest(_)),
+            "{id:?}: {error:?}"
+        );
+        let error = client
+            .show_training_job_logs_preview()
+            .project_id("p")
+            .training_job_id("job-1")
+            .task_id(id)
+            .send()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidRequest(_)),
+            "{id:?}: {error:?}"
+        );
+        assert_eq!(fake.requests(), 0, "{id:?}");
+    }
+    let (client, fake) = Fake::answering(200, "{}");
+    let error = client
+        .show_training_job_details()
+        .project_id("p")
+        .send()
+        .await;
+    assert!(matches!(error, Err(Error::InvalidRequest(_))));
+    assert_eq!(fake.requests(), 0, "a missing identifier");
+}
+
+#[tokio::test]
+async fn the_observer_is_told_what_was_left_out() {
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<(Bytes, Dropped)>>);
+    impl Observer for Notes {
+        fn decoded(&self, body: &Bytes, dropped: &Dropped) {
+            self.0.lock().unwrap().push((body.clone(), dropped.clone()));
+        }
+    }
+
+    const BODY: &str = r#"{"items":[null,"......",{"status":{"tasks":["a",null]}}]}"#;
+    let notes = Arc::new(Notes::default());
+    let observer = OnDecode(notes.clone());
+    let (client, _) = Fake::new(move || {
+        let mut response = response(200, BODY);
+        response.extensions_mut().insert(observer.clone());
+        Ok(response)
+    });
+    let page = client
+        .list_training_jobs()
+        .project_id("p")
+        .body_map(|body| body)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(page.items.len(), 1);
+    let notes = notes.0.lock().unwrap();
+    let [(body, dropped)] = notes.as_slice() else {
+        panic!("told {} times", notes.len());
+    };
+    assert_eq!(body, BODY);
+    assert_eq!((dropped.rows, dropped.nested), (2, 1));
+}
+
+#[test]
+fn contexts_and_clients_print_no_transport() {
+    let (client, _) = Fake::answering(200, "{}");
+    let printed = format!("{client:?}");
+    assert!(printed.contains("inner: Context }"), "{printed}");
+}
+
+#[test]
+fn calls_can_move_between_threads() {
+    fn send<T: Send>(_: T) {}
+    fn share<T: Send + Sync + Clone>(_: T) {}
+    let (client, _) = Fake::answering(200, "{}");
+    send(client.create_training_job().send());
+    send(client.list_training_jobs().send());
+    send(client.show_training_job_details().send());
+    send(client.delete_training_job().send());
+    send(client.stop_training_job().send());
+    send(client.list_training_job_events().send());
+    send(client.show_training_job_logs_preview().send());
+    share(client);
+}

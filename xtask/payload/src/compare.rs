@@ -1,0 +1,571 @@
+//! A body before decoding against the same body after encoding.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use modelarts_api::lenient::Dropped;
+use serde_json::{Map, Value};
+
+use crate::pointer;
+
+/// What became of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Another spelling of the same.
+    Note,
+    /// The type has no such field.
+    Unknown,
+    /// A list element that could not be read.
+    Dropped,
+    /// Read, or at least readable, and not given back.
+    Lost,
+    /// Given back as something else.
+    Changed,
+}
+
+/// One difference, and where it is.
+#[derive(Debug, PartialEq)]
+pub struct Finding {
+    kind: Kind,
+    pointer: String,
+    text: String,
+}
+
+impl Finding {
+    /// Whether a value was lost.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Note => "note",
+            Kind::Unknown => "unknown",
+            Kind::Dropped => "dropped",
+            Kind::Lost => "lost",
+            Kind::Changed => "changed",
+        };
+        // The pointer of the whole body is the empty text.
+        let pointer = if self.pointer.is_empty() {
+            "(body)"
+        } else {
+            &self.pointer
+        };
+        write!(f, "{kind:7}  {pointer}: {}", self.text)
+    }
+}
+
+/// One line for a body: `ok` or `FAILED`, how many findings of each kind, and
+/// what the client says that it left out of lists.
+pub fn summary(findings: &[Finding], dropped: &Dropped) -> String {
+    let counts: Vec<_> = [
+        (Kind::Note, "notes"),
+        (Kind::Unknown, "unknown"),
+        (Kind::Dropped, "dropped"),
+        (Kind::Lost, "lost"),
+        (Kind::Changed, "changed"),
+    ]
+    .into_iter()
+    .map(|(kind, name)| (findings.iter().filter(|f| f.kind == kind).count(), name))
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, name)| format!("{count} {name}"))
+    .collect();
+    let verdict = if findings.iter().any(Finding::is_failure) {
+        "FAILED"
+    } else {
+        "ok"
+    };
+    let mut summary = verdict.to_owned();
+    if !counts.is_empty() {
+        summary += &format!(": {}", counts.join(", "));
+    }
+    if !dropped.is_empty() {
+        let Dropped { rows, nested, .. } = dropped;
+        summary += &format!("; left out of lists: {rows} rows, {nested} nested elements");
+    }
+    summary
+}
+
+/// A value in at most 60 characters.
+pub fn short(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let beginning: String = text.chars().take(LONGEST - 1).collect();
+    format!("{beginning}…")
+}
+
+/// What decoding said about the body that was sent.
+#[derive(Default)]
+pub struct Sent {
+    /// Pointers of the fields that the type does not have.
+    pub unknown: BTreeSet<String>,
+    /// Pointers of the list elements that could not be read, with the reason.
+    pub refused: BTreeMap<String, String>,
+}
+
+impl Sent {
+    /// All differences, by key and index.
+    pub fn compare(&self, sent: &Value, returned: &Value) -> Vec<Finding> {
+        let mut comparison = Comparison {
+            sent: self,
+            findings: Vec::new(),
+        };
+        comparison.values("", sent, returned);
+        comparison.findings
+    }
+}
+
+struct Comparison<'a> {
+    sent: &'a Sent,
+    findings: Vec<Finding>,
+}
+
+impl Comparison<'_> {
+    fn add(&mut self, kind: Kind, pointer: &str, text: String) {
+        self.findings.push(Finding {
+            kind,
+            pointer: pointer.to_owned(),
+            text,
+        });
+    }
+
+    fn values(&mut self, at: &str, sent: &Value, returned: &Value) {
+        if sent == returned {
+            return;
+        }
+        match (sent, returned) {
+            (Value::Object(sent), Value::Object(returned)) => self.objects(at, sent, returned),
+            (Value::Array(sent), Value::Array(returned)) => self.lists(at, sent, returned),
+            (Value::Array(parts), Value::Object(whole))
+                if parts.iter().all(|part| part.is_object() || part.is_null()) =>
+            {
+                self.add(Kind::Note, at, "a list of objects became one object".into());
+                self.merged(at, parts, whole);
+            }
+            (sent, Value::Array(list)) if list.len() == 1 => {
+                let what = if sent.is_object() {
+                    "an object"
+                } else {
+                    "a value"
+                };
+                self.add(Kind::Note, at, format!("{what} became a list of one"));
+                self.values(at, sent, &list[0]);
+            }
+            _ => {
+                let kind = if same_meaning(sent, returned) {
+                    Kind::Note
+                } else {
+                    Kind::Changed
+                };
+                let text = format!("{} became {}", short(sent), short(returned));
+                self.add(kind, at, text);
+            }
+        }
+    }
+
+    fn objects(&mut self, at: &str, sent: &Map<String, Value>, returned: &Map<String, Value>) {
+        for (key, value) in sent {
+            let at = pointer::join(at, key);
+            match returned.get(key) {
+                Some(returned) => self.values(&at, value, returned),
+                None => self.absent(&at, value),
+            }
+        }
+        self.appeared(at, returned, |key| sent.contains_key(key));
+    }
+
+    /// A list of objects whose fields came back as one object.
+    fn merged(&mut self, at: &str, parts: &[Value], whole: &Map<String, Value>) {
+        for (index, part) in parts.iter().enumerate() {
+            for (key, value) in part.as_object().into_iter().flatten() {
+                let at = pointer::join(&pointer::join(at, index), key);
+                match whole.get(key) {
+                    Some(returned) => self.values(&at, value, returned),
+                    None => self.absent(&at, value),
+                }
+            }
+        }
+        self.appeared(at, whole, |key| {
+            parts.iter().any(|part| part.get(key).is_some())
+        });
+    }
+
+    fn absent(&mut self, at: &str, sent: &Value) {
+        let value = short(sent);
+        if self.sent.unknown.contains(at) {
+            let text = format!("{value} is in no field of the type");
+            self.add(Kind::Unknown, at, text);
+        } else if says_nothing(sent) {
+            self.add(Kind::Note, at, format!("{value} became absent"));
+        } else {
+            self.add(Kind::Lost, at, format!("{value} became absent"));
+        }
+    }
+
+    fn appeared(&mut self, at: &str, returned: &Map<String, Value>, sent: impl Fn(&str) -> bool) {
+        for (key, value) in returned.iter().filter(|(key, _)| !sent(key)) {
+            let kind = if says_nothing(value) {
+                Kind::Note
+            } else {
+                Kind::Changed
+            };
+            let text = format!("absent became {}", short(value));
+            self.add(kind, &pointer::join(at, key), text);
+        }
+    }
+
+    fn lists(&mut self, at: &str, sent: &[Value], returned: &[Value]) {
+        let at_index = |index| pointer::join(at, index);
+        if sent.len() == returned.len() {
+            // Also where a list may hold anything, and so null.
+            for (index, (sent, returned)) in sent.iter().zip(returned).enumerate() {
+                self.values(&at_index(index), sent, returned);
+            }
+            return;
+        }
+        let readable = |(index, value): &(usize, &Value)| {
+            !value.is_null() && !self.sent.refused.contains_key(&at_index(*index))
+        };
+        let kept = sent.iter().enumerate().filter(readable).count();
+        if kept != returned.len() {
+            let text = format!("{kept} elements became {}", returned.len());
+            self.add(Kind::Lost, at, text);
+            return;
+        }
+        let mut returned = returned.iter();
+        for (index, value) in sent.iter().enumerate() {
+            let at = at_index(index);
+            if value.is_null() {
+                let text = "null was left out of the list".to_owned();
+                self.add(Kind::Note, &at, text);
+            } else if let Some(reason) = self.sent.refused.get(&at) {
+                let text = format!("{}: {reason}", short(value));
+                self.add(Kind::Dropped, &at, text);
+            } else if let Some(returned) = returned.next() {
+                self.values(&at, value, returned);
+            }
+        }
+    }
+}
+
+/// Whether a value says no more than its absence. Nulls in lists and maps are
+/// left out, so that a list of nulls is an empty list.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.iter().all(Value::is_null),
+        Value::Object(object) => object.values().all(Value::is_null),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether two different values are spellings of the same.
+fn same_meaning(a: &Value, b: &Value) -> bool {
+    if says_nothing(a) && says_nothing(b) {
+        return true;
+    }
+    // Two texts that differ are two texts.
+    if a.is_string() && b.is_string() {
+        return false;
+    }
+    let numbers = number(a).zip(number(b)).is_some_and(|(a, b)| a == b);
+    let flags = flag(a).zip(flag(b)).is_some_and(|(a, b)| a == b);
+    numbers || (flags && (a.is_boolean() || b.is_boolean()))
+}
+
+#[derive(PartialEq)]
+enum Number {
+    Whole(i128),
+    Broken(f64),
+}
+
+/// The number that a value is, exactly: an integer beyond 2^53 that became a
+/// float is another number.
+fn number(value: &Value) -> Option<Number> {
+    // Beyond this a float has no digits left that could be compared.
+    const LARGEST: f64 = 1e30;
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.trim().to_owned(),
+        _ => return None,
+    };
+    if let Ok(whole) = text.parse() {
+        return Some(Number::Whole(whole));
+    }
+    let number: f64 = text.parse().ok()?;
+    #[allow(clippy::cast_possible_truncation)]
+    Some(if number.fract() == 0.0 && number.abs() < LARGEST {
+        Number::Whole(number as i128)
+    } else {
+        Number::Broken(number)
+    })
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::Number(number) => match number.as_i64()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lines(sent: &Value, returned: &Value) -> Vec<String> {
+        let findings = Sent::default().compare(sent, returned);
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    fn failures(sent: &Value, returned: &Value) -> usize {
+        let findings = Sent::default().compare(sent, returned);
+        findings.iter().filter(|f| f.is_failure()).count()
+    }
+
+    #[test]
+    fn equal_values_give_no_finding() {
+        let value = json!({ "a": [1, null, { "b": "c" }], "d": {}, "e": "" });
+        assert_eq!(lines(&value, &value), [""; 0]);
+    }
+
+    #[test]
+    fn saying_nothing_in_another_way_is_a_note() {
+        let sent = json!({
+            "null": null, "list": [], "object": {}, "blank": " ",
+            "nulls": [null, null], "map": { "a": null }, "other": null, "text": "",
+        });
+        let returned = json!({ "other": [], "text": null });
+        assert_eq!(
+            lines(&sent, &returned),
+            [
+                "note     /blank: \" \" became absent",
+                "note     /list: [] became absent",
+                "note     /map: {\"a\":null} became absent",
+                "note     /null: null became absent",
+                "note     /nulls: [null,null] became absent",
+                "note     /object: {} became absent",
+                "note     /other: null became []",
+                "note     /text: \"\" became null",
+            ]
+        );
+        assert_eq!(failures(&sent, &returned), 0);
+    }
+
+    #[test]
+    fn another_spelling_of_a_scalar_is_a_note() {
+        let pairs = [
+            (json!("27"), json!(27)),
+            (json!(" 27 "), json!(27)),
+            (json!(27), json!("27")),
+            (json!(5.0), json!(5)),
+            (json!("1e3"), json!(1000)),
+            (json!("2.50"), json!(2.5)),
+            (json!("True"), json!(true)),
+            (json!("0"), json!(false)),
+            (json!(1), json!(true)),
+            (json!(true), json!(1)),
+            (json!(false), json!("false")),
+        ];
+        for (sent, returned) in pairs {
+            assert_eq!(
+                lines(&sent, &returned),
+                [format!("note     (body): {sent} became {returned}")]
+            );
+            assert_eq!(failures(&sent, &returned), 0);
+        }
+    }
+
+    #[test]
+    fn another_value_is_a_change() {
+        let pairs = [
+            (json!("27"), json!(28)),
+            (json!("K8s"), json!("K8S")),
+            (json!("a"), json!("a ")),
+            (
+                json!(9_007_199_254_740_993_i64),
+                json!(9_007_199_254_740_992.0),
+            ),
+            (json!(0.1), json!(0)),
+            (json!("NaN"), json!(null)),
+            (json!("yes"), json!(true)),
+            (json!(2), json!(true)),
+            (json!("1"), json!("true")),
+            (json!(1), json!({})),
+            (json!({ "a": 1 }), json!("a")),
+            (json!([1]), json!({ "a": 1 })),
+            (json!(null), json!(0)),
+        ];
+        for (sent, returned) in pairs {
+            assert_eq!(
+                lines(&sent, &returned),
+                [format!("changed  (body): {sent} became {returned}")]
+            );
+            assert_eq!(failures(&sent, &returned), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_gone_is_lost() {
+        let sent = json!({ "a": { "b": 0, "c": false, "d": [[]], "e/f~g": "x" } });
+        assert_eq!(
+            lines(&sent, &json!({ "a": {} })),
+            [
+                "lost     /a/b: 0 became absent",
+                "lost     /a/c: false became absent",
+                "lost     /a/d: [[]] became absent",
+                "lost     /a/e~1f~0g: \"x\" became absent",
+            ]
+        );
+        assert_eq!(failures(&sent, &json!({ "a": {} })), 4);
+    }
+
+    #[test]
+    fn what_appears_is_a_change_unless_it_says_nothing() {
+        assert_eq!(
+            lines(&json!({}), &json!({ "a": 0, "b": [], "c": null })),
+            [
+                "changed  /a: absent became 0",
+                "note     /b: absent became []",
+                "note     /c: absent became null",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_type_does_not_have_is_unknown() {
+        let sent = Sent {
+            unknown: ["/a/0/b".to_owned()].into(),
+            ..Sent::default()
+        };
+        let findings = sent.compare(&json!({ "a": [{ "b": 1, "c": 1 }] }), &json!({ "a": [{}] }));
+        let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "unknown  /a/0/b: 1 is in no field of the type",
+                "lost     /a/0/c: 1 became absent",
+            ]
+        );
+        assert!(!findings[0].is_failure() && findings[1].is_failure());
+    }
+
+    #[test]
+    fn left_out_elements_do_not_shift_the_others() {
+        let sent = Sent {
+            refused: [("/0".to_owned(), "not an object".to_owned())].into(),
+            ..Sent::default()
+        };
+        let findings = sent.compare(
+            &json!(["...", { "a": "1" }, null, { "b": 2 }]),
+            &json!([{ "a": 1 }, { "b": 2 }]),
+        );
+        let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "dropped  /0: \"...\": not an object",
+                "note     /1/a: \"1\" became 1",
+                "note     /2: null was left out of the list",
+            ]
+        );
+        assert!(findings[0].is_failure() && !findings[2].is_failure());
+    }
+
+    #[test]
+    fn elements_that_are_gone_without_a_reason_are_lost() {
+        assert_eq!(
+            lines(&json!({ "a": [1, 2, null] }), &json!({ "a": [1] })),
+            ["lost     /a: 2 elements became 1"]
+        );
+        assert_eq!(
+            lines(&json!([1]), &json!([1, 2])),
+            ["lost     (body): 1 elements became 2"]
+        );
+    }
+
+    #[test]
+    fn an_object_may_become_a_list_of_one() {
+        assert_eq!(
+            lines(&json!({ "a": { "b": "1" } }), &json!({ "a": [{ "b": 1 }] })),
+            [
+                "note     /a: an object became a list of one",
+                "note     /a/b: \"1\" became 1",
+            ]
+        );
+        assert_eq!(
+            lines(&json!("x"), &json!(["x"])),
+            ["note     (body): a value became a list of one"]
+        );
+        assert_eq!(failures(&json!("x"), &json!(["y"])), 1);
+    }
+
+    #[test]
+    fn a_list_of_objects_may_become_one_object() {
+        assert_eq!(
+            lines(
+                &json!([{ "a": "1" }, null, { "b": "2", "c": null }]),
+                &json!({ "a": "1", "b": "2" })
+            ),
+            [
+                "note     (body): a list of objects became one object",
+                "note     /2/c: null became absent",
+            ]
+        );
+        // Of two values for one key one is lost.
+        assert_eq!(
+            lines(&json!([{ "a": "1" }, { "a": "2" }]), &json!({ "a": "2" })),
+            [
+                "note     (body): a list of objects became one object",
+                "changed  /0/a: \"1\" became \"2\"",
+            ]
+        );
+        assert_eq!(
+            lines(&json!([]), &json!({})),
+            ["note     (body): a list of objects became one object"]
+        );
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let long = json!("ä".repeat(100));
+        let line = &lines(&json!({ "a": long }), &json!({}))[0];
+        assert_eq!(
+            line,
+            &format!("lost     /a: \"{}… became absent", "ä".repeat(58))
+        );
+    }
+
+    #[test]
+    fn the_summary_counts_by_kind() {
+        let findings = Sent::default().compare(&json!({ "a": null, "b": [], "c": 1 }), &json!({}));
+        let mut dropped = Dropped::default();
+        assert_eq!(summary(&findings, &dropped), "FAILED: 2 notes, 1 lost");
+        assert_eq!(summary(&findings[..2], &dropped), "ok: 2 notes");
+        assert_eq!(summary(&[], &dropped), "ok");
+        dropped.nested = 2;
+        assert_eq!(
+            summary(&[], &dropped),
+            "ok; left out of lists: 0 rows, 2 nested elements"
+        );
+    }
+}

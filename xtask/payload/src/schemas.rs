@@ -1,0 +1,107 @@
+//! The generated types by name.
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use crate::{
+    compare,
+    trip::{self, Report},
+};
+
+/// The name for answers that have no body.
+const EMPTY: &str = "Empty";
+
+/// Takes a body through one type.
+pub type Trip = fn(&[u8]) -> Result<Report>;
+
+macro_rules! table {
+    ($($name:ident)*) => {
+        /// Each schema of the description.
+        const SCHEMAS: &[(&str, Trip)] = &[
+            $((stringify!($name), trip::through::<modelarts_api::types::$name>),)*
+        ];
+    };
+}
+modelarts_api::for_each_schema!(table);
+
+/// How a body of this schema travels.
+pub fn find(name: &str) -> Option<Trip> {
+    if name == EMPTY {
+        return Some(empty);
+    }
+    SCHEMAS
+        .iter()
+        .find(|(schema, _)| *schema == name)
+        .map(|(_, trip)| *trip)
+}
+
+/// What to say to somebody who asked for a schema that does not exist.
+pub fn unknown(name: &str) -> String {
+    let wanted = name.to_lowercase();
+    let nearest = SCHEMAS
+        .iter()
+        .map(|(schema, _)| *schema)
+        .chain([EMPTY])
+        .max_by(|a, b| {
+            let likeness = |schema: &str| strsim::jaro_winkler(&wanted, &schema.to_lowercase());
+            likeness(a).total_cmp(&likeness(b))
+        })
+        .unwrap_or(EMPTY);
+    format!("no schema is called {name}; the nearest name is {nearest}")
+}
+
+/// Operations without a body in their answer are seen to send these.
+fn empty(body: &[u8]) -> Result<Report> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Report::default());
+    }
+    let value = trip::parse(body)?;
+    if ![Value::Null, json!(""), json!({})].contains(&value) {
+        bail!(
+            "the answer should have no body, and this says {}",
+            compare::short(&value)
+        );
+    }
+    Ok(Report::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_found_by_its_name() {
+        assert!(SCHEMAS.len() > 100, "{}", SCHEMAS.len());
+        for name in ["TrainingJob", "CreateTrainingJobRequest", "Phase", "Empty"] {
+            assert!(find(name).is_some(), "{name}");
+        }
+        assert!(find("trainingjob").is_none());
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_nearest() {
+        assert_eq!(
+            unknown("trainingjob"),
+            "no schema is called trainingjob; the nearest name is TrainingJob"
+        );
+        assert_eq!(
+            unknown("empty"),
+            "no schema is called empty; the nearest name is Empty"
+        );
+    }
+
+    #[test]
+    fn nothing_is_an_empty_body_in_four_spellings() {
+        for body in ["", " \n", "\"\"", "null", "{}"] {
+            assert!(empty(body.as_bytes()).is_ok(), "{body}");
+        }
+        assert_eq!(
+            empty(br#"{"id":1}"#).unwrap_err().to_string(),
+            r#"the answer should have no body, and this says {"id":1}"#
+        );
+        assert_eq!(
+            empty(b"{").unwrap_err().to_string(),
+            "not JSON: EOF while parsing an object at line 1 column 1"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! One body through one type and back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, anyhow, bail};
+use modelarts_api::{
+    decode,
+    lenient::{self, Dropped, Lenient},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    compare::{Finding, Sent},
+    pointer,
+};
+
+/// What became of a body.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub findings: Vec<Finding>,
+    /// What the client says about it.
+    pub dropped: Dropped,
+}
+
+/// Reads a body; errors name the line and the column.
+pub fn parse(body: &[u8]) -> Result<Value> {
+    serde_json::from_slice(body).map_err(|error| anyhow!("not JSON: {error}"))
+}
+
+/// Decodes `body` as `T` the way that the client does, encodes it again and
+/// compares.
+pub fn through<T: Lenient + Serialize>(body: &[u8]) -> Result<Report> {
+    let sent = parse(body)?;
+    let (value, dropped) =
+        decode::body::<T>(body).map_err(|error| anyhow!("cannot be decoded: {error}"))?;
+    let returned = serde_json::to_value(&value).context("cannot be encoded again")?;
+    let (unknown, refused) = observe::<T>(&sent)?;
+    let findings = Sent { unknown, refused }.compare(&sent, &returned);
+    Ok(Report { findings, dropped })
+}
+
+type Unknown = BTreeSet<String>;
+type Refused = BTreeMap<String, String>;
+
+/// Finds the fields that `T` does not have and the list elements that cannot be
+/// read, with the reason. The latter are taken out (a null in a list is left
+/// out when decoding) until the rest can be read.
+fn observe<T: Lenient>(sent: &Value) -> Result<(Unknown, Refused)> {
+    let mut readable = sent.clone();
+    let mut refused = Refused::new();
+    loop {
+        let mut unknown = Unknown::new();
+        let mut track = serde_path_to_error::Track::new();
+        let mut note = |path: serde_ignored::Path| {
+            unknown.insert(pointer::of_ignored(&path));
+        };
+        let (result, _) = lenient::counting(|| {
+            let deserializer = serde_path_to_error::Deserializer::new(&readable, &mut track);
+            T::maybe(serde_ignored::Deserializer::new(deserializer, &mut note))
+        });
+        let Err(error) = result else {
+            return Ok((unknown, refused));
+        };
+        let element = pointer::of_element(&track.path())
+            .and_then(|element| Some((readable.pointer_mut(&element)?, element)));
+        match element {
+            Some((value, element)) if !value.is_null() => {
+                *value = Value::Null;
+                refused.insert(element, error.to_string());
+            }
+            _ => bail!("what could not be read is in no list: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use modelarts_api::types::{ListTrainingJobsResponse, TrainingJob};
+
+    use super::*;
+
+    fn lines<T: Lenient + Serialize>(body: &str) -> Vec<String> {
+        let report = through::<T>(body.as_bytes()).unwrap();
+        report.findings.iter().map(ToString::to_string).collect()
+    }
+
+    fn error<T: Lenient + Serialize>(body: &str) -> String {
+        through::<T>(body.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_survives_is_not_mentioned() {
+        let body = r#"{"kind":"job","metadata":{"id":"a","name":"b"},"status":{"phase":"Odd"}}"#;
+        assert_eq!(lines::<TrainingJob>(body), [""; 0]);
+    }
+
+    #[test]
+    fn other_spellings_are_notes_and_other_fields_are_unknown() {
+        let body = r#"{
+            "metadata": {"name": "b", "cost": {"per_hour": 1}},
+            "status": {"duration": "27", "tasks": null, "running_records": []},
+            "spec": []
+        }"#;
+        assert_eq!(
+            lines::<TrainingJob>(body),
+            [
+                "unknown  /metadata/cost: {\"per_hour\":1} is in no field of the type",
+                "note     /spec: [] became absent",
+                "note     /status/duration: \"27\" became 27",
+                "note     /status/running_records: [] became absent",
+                "note     /status/tasks: null became absent",
+            ]
+        );
+    }
+
+    #[test]
+    fn elements_beyond_help_are_named_with_the_reason() {
+        let body = r#"{"items": [
+            {"metadata": {"name": "a"}},
+            null,
+            "......",
+            {"metadata": {"name": "b", "new": 1}, "status": {"tasks": ["x", {}]}}
+        ]}"#;
+        assert_eq!(
+            lines::<ListTrainingJobsResponse>(body),
+            [
+                "note     /items/1: null was left out of the list",
+                "dropped  /items/2: \"......\": invalid type: string \"......\", expected an object",
+                "unknown  /items/3/metadata/new: 1 is in no field of the type",
+                "dropped  /items/3/status/tasks/1: {}: invalid type: map, expected text, also as a number or flag",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_client_left_out_is_reported_as_it_counts() {
+        let body = br#"{"items": [null, "......", {"status": {"tasks": ["x", {}, null]}}]}"#;
+        let dropped = through::<ListTrainingJobsResponse>(body).unwrap().dropped;
+        assert_eq!((dropped.rows, dropped.nested), (2, 2));
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_an_error_with_its_place() {
+        assert_eq!(
+            error::<TrainingJob>("{\n \"kind\": }"),
+            "not JSON: expected value at line 2 column 10"
+        );
+        assert_eq!(
+            error::<TrainingJob>(""),
+            "not JSON: EOF while parsing a value at line 1 column 0"
+        );
+        assert_eq!(
+            error::<TrainingJob>(r#"{"status": {"duration": []}}"#),
+            "cannot be decoded: status.duration: invalid type: sequence, expected an integer, also as text at line 1 column 26"
+        );
+    }
+}

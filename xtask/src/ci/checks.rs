@@ -1,0 +1,212 @@
+//! The checks. All build into one target directory with one profile, so that
+//! later ones find what earlier ones have built.
+
+use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Check, Outcome, metadata::Metadata};
+use crate::{payload, workspace};
+
+pub const ALL: &[Check] = &[
+    Check {
+        name: "fmt",
+        about: "the code is formatted",
+        run: || passes(&mut cargo(["fmt", "--all", "--check"])),
+    },
+    Check {
+        name: "clippy",
+        about: "the compiler and clippy have nothing to say",
+        run: || {
+            passes(&mut cargo([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--all-features",
+                "--",
+                "-Dwarnings",
+            ]))
+        },
+    },
+    Check {
+        name: "spec",
+        about: "the description compiles and its examples fit",
+        run: || passes(&mut itself(["spec"])?),
+    },
+    Check {
+        name: "codegen",
+        about: "the snapshots are the generated code",
+        run: || passes(&mut itself(["codegen", "--check"])?),
+    },
+    Check {
+        name: "payload",
+        about: "captured bodies survive decoding and encoding",
+        run: payloads,
+    },
+    Check {
+        name: "docs",
+        about: "the documentation builds without a warning",
+        run: || {
+            passes(
+                cargo(["doc", "--workspace", "--no-deps", "--all-features"])
+                    .env("RUSTDOCFLAGS", "-Dwarnings"),
+            )
+        },
+    },
+    Check {
+        name: "examples",
+        about: "every example runs and exits with 0",
+        run: examples,
+    },
+    Check {
+        name: "package",
+        about: "what would be published builds on its own",
+        run: package,
+    },
+];
+
+/// Which fixture is a body of which schema.
+const FIXTURES: &[(&str, &[&str])] = &[
+    (
+        "TrainingJob",
+        &[
+            "create_response.json",
+            "details_environments_list.json",
+            "details_newer.json",
+            "details_older.json",
+            "stop.json",
+        ],
+    ),
+    ("ListTrainingJobsResponse", &["list.json"]),
+    (
+        "ListTrainingJobEventsResponse",
+        &[
+            "events_null.json",
+            "events_numbers.json",
+            "events_text.json",
+        ],
+    ),
+    ("LogPreview", &["logs_preview.json"]),
+    ("Empty", &["delete_empty_string.json", "delete_null.json"]),
+    ("ApiError", &["error_events.json", "error_train.json"]),
+];
+
+/// Bodies that reach no generated type as they are.
+const NO_SCHEMA: &[&str] = &[
+    // The transport gives it the shape of ApiError first.
+    "error_iam_nested.json",
+];
+
+fn passes(command: &mut Command) -> Result<Outcome> {
+    let status = command
+        .status()
+        .with_context(|| format!("{} could not be started", command.get_program().display()))?;
+    Ok(if status.success() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(status.to_string())
+    })
+}
+
+/// cargo, at the root of the workspace.
+pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(workspace::root());
+    command
+}
+
+fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(arguments).current_dir(workspace::root());
+    Ok(command)
+}
+
+fn payloads() -> Result<Outcome> {
+    let directory = workspace::fixtures();
+    every_fixture_has_a_schema(&directory)?;
+    let mut failed = Vec::new();
+    for (schema, files) in FIXTURES {
+        let mut command = payload::command(schema);
+        command.current_dir(&directory).args(*files);
+        if passes(&mut command)? != Outcome::Passed {
+            failed.push(*schema);
+        }
+    }
+    Ok(if failed.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(format!("bodies of {}", failed.join(", ")))
+    })
+}
+
+/// A fixture that nobody named would be a fixture that nobody checks.
+fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
+    let named: BTreeSet<&str> = FIXTURES
+        .iter()
+        .flat_map(|(_, files)| files.iter())
+        .chain(NO_SCHEMA)
+        .copied()
+        .collect();
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !named.contains(name.as_str()) {
+            bail!("fixture {name} has no schema; add it to FIXTURES in xtask");
+        }
+    }
+    Ok(())
+}
+
+fn examples() -> Result<Outcome> {
+    const PACKAGE: &str = "modelarts-ext";
+    let examples = Metadata::read()?.examples(PACKAGE);
+    if examples.is_empty() {
+        return Ok(Outcome::Skipped {
+            why: format!("{PACKAGE} has no examples"),
+            also_in_ci: false,
+        });
+    }
+    let mut failed = Vec::new();
+    for example in examples {
+        println!("-- {example}");
+        let mut command = cargo(["run", "--quiet", "--package", PACKAGE, "--example"]);
+        if let Outcome::Failed(why) = passes(command.arg(&example))? {
+            failed.push(format!("{example} ({why})"));
+        }
+    }
+    Ok(if failed.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(failed.join(", "))
+    })
+}
+
+fn package() -> Result<Outcome> {
+    // Whether everything is committed is a question for a release; here it is
+    // whether the packages build from what they contain.
+    let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
+    for unpublished in Metadata::read()?.unpublished() {
+        command.args(["--exclude", &unpublished]);
+    }
+    passes(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_fixtures_is_complete() {
+        every_fixture_has_a_schema(&workspace::fixtures()).unwrap();
+    }
+
+    #[test]
+    fn a_fixture_that_nobody_named_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("new.json"), "{}").unwrap();
+        let error = every_fixture_has_a_schema(directory.path()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "fixture new.json has no schema; add it to FIXTURES in xtask"
+        );
+    }
+}

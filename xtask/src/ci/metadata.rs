@@ -1,0 +1,64 @@
+//! What cargo knows about the workspace.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::checks::cargo;
+
+pub struct Metadata(Value);
+
+impl Metadata {
+    pub fn read() -> Result<Self> {
+        let output = cargo(["metadata", "--no-deps", "--format-version", "1"]).output()?;
+        ensure!(output.status.success(), "cargo metadata failed");
+        Ok(Self(
+            serde_json::from_slice(&output.stdout).context("cargo metadata")?,
+        ))
+    }
+
+    fn packages(&self) -> impl Iterator<Item = &Value> {
+        self.0["packages"].as_array().into_iter().flatten()
+    }
+
+    /// The packages that are never published.
+    pub fn unpublished(&self) -> Vec<String> {
+        self.packages()
+            // `publish` lists the registries that are allowed; null is all.
+            .filter(|package| package["publish"].as_array().is_some_and(Vec::is_empty))
+            .filter_map(|package| package["name"].as_str())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The names of the examples of a package.
+    pub fn examples(&self, package: &str) -> Vec<String> {
+        self.packages()
+            .filter(|candidate| candidate["name"] == package)
+            .filter_map(|package| package["targets"].as_array())
+            .flatten()
+            .filter(|target| target["kind"][0] == "example")
+            .filter_map(|target| target["name"].as_str())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn examples_and_unpublished_packages_are_found() {
+        let metadata = Metadata(json!({ "packages": [
+            { "name": "a", "publish": null, "targets": [
+                { "name": "a", "kind": ["lib"] },
+                { "name": "quickstart", "kind": ["example"] },
+            ] },
+            { "name": "b", "publish": [], "targets": [{ "name": "other", "kind": ["example"] }] },
+        ] }));
+        assert_eq!(metadata.examples("a"), ["quickstart"]);
+        assert_eq!(metadata.unpublished(), ["b"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! Where things are.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// The root of the repository that this program was started in.
+///
+/// cargo says so when it starts a program. What it said when it built this one
+/// may be another clone, if two share their target directory.
+pub fn root() -> PathBuf {
+    let here = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().map(Path::to_owned).unwrap_or(here)
+}
+
+/// The OpenAPI description.
+pub fn description() -> PathBuf {
+    root().join("openapi/modelarts.yaml")
+}
+
+/// The snapshots of the generated code.
+pub fn snapshots() -> PathBuf {
+    root().join("crates/modelarts-api/snapshots")
+}
+
+/// The captured bodies that the tests of modelarts-api decode.
+pub fn fixtures() -> PathBuf {
+    root().join("crates/modelarts-api/tests/fixtures")
+}
