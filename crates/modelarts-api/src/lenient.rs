@@ -27,6 +27,15 @@ pub trait Lenient: Sized {
     /// # Errors
     /// The deserializer's own error when the value is of no accepted spelling.
     fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error>;
+
+    /// As [`maybe`](Self::maybe), for a value inside a list or map. Where any JSON
+    /// is admitted, `null` is a value: leaving it out would shift the cells of a row.
+    ///
+    /// # Errors
+    /// As [`maybe`](Self::maybe).
+    fn element<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Self::maybe(deserializer)
+    }
 }
 
 /// For fields that may be missing: `#[serde(deserialize_with)]` of `Option<T>`.
@@ -147,7 +156,7 @@ impl Level {
 
     /// Reads one element; what cannot be read is left out.
     fn salvaged<T: Lenient>(&self, element: Value) -> Option<T> {
-        match T::maybe(element) {
+        match T::element(element) {
             Ok(Some(element)) => Some(element),
             Ok(None) => {
                 self.dropped(None);
@@ -357,6 +366,10 @@ impl Lenient for Value {
     fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         Ok(Some(Value::deserialize(deserializer)?).filter(|value| !value.is_null()))
     }
+
+    fn element<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Value::deserialize(deserializer).map(Some)
+    }
 }
 
 impl<T: Lenient> Lenient for Box<T> {
@@ -394,12 +407,22 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ObjectVisitor<T> {
         Err(E::invalid_type(de::Unexpected::Str(v), &self))
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        // An empty object reaches the wire as `[]` where the sender's language
-        // has one type for both.
+        // An empty object reaches the wire as `[]` where the sender's language has
+        // one type for both, and some documents write an object as a list of one.
+        let object = seq.next_element_seed(Object(PhantomData))?;
         match seq.next_element::<de::IgnoredAny>()? {
-            None => Ok(None),
+            None => Ok(object.flatten()),
             Some(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &self)),
         }
+    }
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Object<T> {
+    type Value = Option<T>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        object(deserializer)
     }
 }
 
@@ -507,7 +530,7 @@ struct Element<T>(PhantomData<T>);
 impl<'de, T: Lenient> DeserializeSeed<'de> for Element<T> {
     type Value = Option<T>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        T::maybe(deserializer)
+        T::element(deserializer)
     }
 }
 

@@ -208,16 +208,21 @@ fn an_object() {
         ("[]", None),
         ("\"\"", None),
         ("\" \"", None),
+        // A list of one.
+        (r#"[{"size":5}]"#, Some(inner(5))),
+        ("[null]", None),
     ] {
         assert_eq!(whole("object", json).object, value, "{json}");
         assert_eq!(whole("boxed", json).boxed.map(|b| *b), value, "{json}");
     }
-    for json in ["\"a\"", "5", "true", "[1]", "[{}]"] {
+    for json in ["\"a\"", "5", "true", "[{},{}]"] {
         assert!(
             error("object", json).starts_with("object: invalid"),
             "{json}"
         );
     }
+    // Not by position.
+    assert!(error("object", "[1]").starts_with("object[0]: invalid type: integer"));
 }
 
 #[test]
@@ -278,10 +283,24 @@ fn a_map() {
         assert_eq!(whole("map", json).map, value, "{json}");
     }
     let free = whole("free", r#"{"a":{"b":[null]},"c":null}"#).free;
-    assert_eq!(Value::Object(free), json!({ "a": { "b": [null] } }));
+    assert_eq!(
+        Value::Object(free),
+        json!({ "a": { "b": [null] }, "c": null })
+    );
     for json in ["\"a\"", "5", "[\"a\"]"] {
         assert!(error("map", json).starts_with("map"), "{json}");
     }
+}
+
+#[test]
+fn cells_of_a_table_keep_their_places() {
+    #[derive(Default, PartialEq, Debug, serde::Deserialize)]
+    struct Table {
+        #[serde(default, deserialize_with = "modelarts_api::lenient::or_default")]
+        data: Vec<Vec<Value>>,
+    }
+    let table: Table = serde_json::from_str(r#"{"data":[["a",null,{"b":1}]]}"#).unwrap();
+    assert_eq!(table.data, [vec![json!("a"), json!(null), json!({"b": 1})]]);
 }
 
 #[test]
@@ -371,7 +390,7 @@ fn a_body_that_is_no_object_is_an_error_and_not_taken_by_position() {
         ("[]", "the body is there and says nothing"),
         (
             "[5]",
-            "invalid type: sequence, expected an object at line 1 column 3",
+            "[0]: invalid type: integer `5`, expected an object at line 1 column 2",
         ),
         (
             "\"a\"",

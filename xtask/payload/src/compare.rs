@@ -17,6 +17,8 @@ pub enum Kind {
     Note,
     /// The type has no such field.
     Unknown,
+    /// Text in a list of something else, such as the `"......"` of documents.
+    Filler,
     /// A list element that could not be read.
     Dropped,
     /// Read, or at least readable, and not given back.
@@ -45,6 +47,7 @@ impl fmt::Display for Finding {
         let kind = match self.kind {
             Kind::Note => "note",
             Kind::Unknown => "unknown",
+            Kind::Filler => "filler",
             Kind::Dropped => "dropped",
             Kind::Lost => "lost",
             Kind::Changed => "changed",
@@ -65,6 +68,7 @@ pub fn summary(findings: &[Finding], dropped: &Dropped) -> String {
     let counts: Vec<_> = [
         (Kind::Note, "notes"),
         (Kind::Unknown, "unknown"),
+        (Kind::Filler, "filler"),
         (Kind::Dropped, "dropped"),
         (Kind::Lost, "lost"),
         (Kind::Changed, "changed"),
@@ -247,7 +251,12 @@ impl Comparison<'_> {
                 self.add(Kind::Note, &at, text);
             } else if let Some(reason) = self.sent.refused.get(&at) {
                 let text = format!("{}: {reason}", short(value));
-                self.add(Kind::Dropped, &at, text);
+                let kind = if value.is_string() {
+                    Kind::Filler
+                } else {
+                    Kind::Dropped
+                };
+                self.add(kind, &at, text);
             } else if let Some(returned) = returned.next() {
                 self.values(&at, value, returned);
             }
@@ -472,23 +481,29 @@ mod tests {
     #[test]
     fn left_out_elements_do_not_shift_the_others() {
         let sent = Sent {
-            refused: [("/0".to_owned(), "not an object".to_owned())].into(),
+            refused: [
+                ("/0".to_owned(), "not an object".to_owned()),
+                ("/4".to_owned(), "wrong".to_owned()),
+            ]
+            .into(),
             ..Sent::default()
         };
         let findings = sent.compare(
-            &json!(["...", { "a": "1" }, null, { "b": 2 }]),
+            &json!(["...", { "a": "1" }, null, { "b": 2 }, { "c": 3 }]),
             &json!([{ "a": 1 }, { "b": 2 }]),
         );
         let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
             [
-                "dropped  /0: \"...\": not an object",
+                "filler   /0: \"...\": not an object",
                 "note     /1/a: \"1\" became 1",
                 "note     /2: null was left out of the list",
+                "dropped  /4: {\"c\":3}: wrong",
             ]
         );
-        assert!(findings[0].is_failure() && !findings[2].is_failure());
+        let failures: Vec<_> = findings.iter().map(Finding::is_failure).collect();
+        assert_eq!(failures, [false, false, false, true]);
     }
 
     #[test]

@@ -126,7 +126,7 @@ mod tests {
             lines::<ListTrainingJobsResponse>(body),
             [
                 "note     /items/1: null was left out of the list",
-                "dropped  /items/2: \"......\": invalid type: string \"......\", expected an object",
+                "filler   /items/2: \"......\": invalid type: string \"......\", expected an object",
                 "unknown  /items/3/metadata/new: 1 is in no field of the type",
                 "dropped  /items/3/status/tasks/1: {}: invalid type: map, expected text, also as a number or flag",
             ]

@@ -56,13 +56,21 @@ fn notes_and_unknown_fields_pass() {
 }
 
 #[test]
-fn a_dropped_element_fails() {
+fn filler_is_passed_over_and_a_dropped_element_fails() {
     let (code, out) = stdin("ListTrainingJobsResponse", r#"{"items":["......",{}]}"#);
+    assert_eq!(code, 0);
+    assert_eq!(
+        out,
+        "- as ListTrainingJobsResponse\n  \
+         filler   /items/0: \"......\": invalid type: string \"......\", expected an object\n  \
+         ok: 1 filler; left out of lists: 1 rows, 0 nested elements\n"
+    );
+    let (code, out) = stdin("ListTrainingJobsResponse", r#"{"items":[5,{}]}"#);
     assert_eq!(code, 1);
     assert_eq!(
         out,
         "- as ListTrainingJobsResponse\n  \
-         dropped  /items/0: \"......\": invalid type: string \"......\", expected an object\n  \
+         dropped  /items/0: 5: invalid type: integer `5`, expected an object\n  \
          FAILED: 1 dropped; left out of lists: 1 rows, 0 nested elements\n"
     );
 }
@@ -87,7 +95,7 @@ fn one_bad_file_of_several_fails_and_the_others_are_still_read() {
 
 #[test]
 fn a_list_is_not_taken_for_an_object() {
-    let (code, out) = stdin("TrainingJob", r#"[{"command":"x"}]"#);
+    let (code, out) = stdin("TrainingJob", r#"[{"kind":"job"},{"kind":"job"}]"#);
     assert_eq!(code, 1);
     assert!(
         out.contains("FAILED: cannot be decoded: invalid type: sequence, expected an object"),
