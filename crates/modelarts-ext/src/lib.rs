@@ -3,8 +3,11 @@
 //!
 //! # A client
 //!
-//! [`Client::from_env`] reads region, project and keys from the environment;
-//! [`Client::builder`] takes them in code. The local emulator (crate
+//! [`Client::from_env`] takes region, project and credentials from variables and files
+//! ([where it looks](ClientBuilder::from_env)), and [`Client::connect_from_env`] looks
+//! up the project, too; [`Client::builder`] takes them in code. Credentials that expire
+//! are kept and renewed ([`Renewing`]): [`Password`], [`Oidc`], [`Metadata`], and what
+//! you make yourself with [`FetchCredentials`] or [`ProvideCredentials`]. The local emulator (crate
 //! `modelarts-emulator`) is used in the same way, with its own address and keys:
 //!
 //! ```
@@ -57,28 +60,37 @@
 //! The types are in [`types`].
 
 mod auth;
+mod chain;
 mod client;
 mod clock;
+mod clouds;
 mod codes;
 mod create;
+mod environment;
 mod error;
 mod event_kind;
 mod events;
 mod filter;
+mod iam;
 mod job;
 mod list;
 mod logs;
+mod metadata;
 mod mismatch;
+mod oidc;
 mod page;
 mod patience;
+mod profile;
 mod record;
 mod refusal;
 mod region;
+mod renew;
 mod retry;
 mod settle;
 mod sign;
 mod tail;
 mod tls;
+mod token;
 mod transport;
 mod wait;
 
@@ -86,6 +98,7 @@ pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use client::{Answer, Client, ClientBuilder};
 pub use clock::{Clock, SystemClock};
 pub use create::CreateJob;
+pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use event_kind::EventKind;
 pub use events::{Event, Events};
@@ -93,9 +106,14 @@ pub use filter::{Between, Filter, Like, OneOf};
 pub use job::{Job, TrainingJobs};
 pub use list::ListJobs;
 pub use logs::{LogItem, Logs};
+pub use metadata::Metadata;
 pub use modelarts_api::{self as api, lenient::Dropped, types};
+pub use oidc::Oidc;
 pub use page::{Page, Results};
+pub use renew::{FetchCredentials, Fetched, Renewing};
 pub use retry::RetryPolicy;
+pub use sign::Signing;
+pub use token::Password;
 pub use wait::{Observation, Outcome, TerminatedBy, Wait, Waited};
 
 /// The Rust in the README is compiled.

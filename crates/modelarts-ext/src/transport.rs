@@ -29,11 +29,11 @@ use tracing::Instrument;
 use crate::{
     auth::{Credentials, Kind, ProvideCredentials, Tools},
     clock::{Clock, since},
-    error::{Error, ErrorKind, chain},
+    error::{Error, ErrorKind},
     record::Record,
     refusal::{self, Refusal},
     retry::{Attempt, RetryPolicy, jitter, may_retry, retry_after},
-    sign,
+    sign::{self, Signing},
 };
 
 /// Answers longer than this are not read to their end.
@@ -47,7 +47,10 @@ pub(crate) struct Sender {
     pub(crate) endpoint: Url,
     pub(crate) project_id: String,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    /// What the provider of the credentials works with.
+    pub(crate) tools: Tools,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) signing: Signing,
     pub(crate) retry: RetryPolicy,
     /// How long a call may take, all attempts and pauses together.
     pub(crate) timeout: Duration,
@@ -169,9 +172,23 @@ impl Sender {
         self.shared.budget.deposit();
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
-            let (outgoing, credentials) = self.prepare(http, request, record).await?;
-            record.update(|facts| facts.attempts += 1);
-            let outcome = self.within(left, self.attempt(http, outgoing)).await;
+            let mut used = None;
+            let outcome = self
+                .within(left, async {
+                    let (outgoing, credentials) = self.prepare(request, record).await.map_err(
+                        // An IAM that cannot be reached for the moment is like a service
+                        // that cannot be: nothing was sent.
+                        |error| Broken {
+                            attempt: Attempt::NotSent,
+                            permanent: !error.is_retryable(),
+                            error,
+                        },
+                    )?;
+                    used = Some(credentials);
+                    record.update(|facts| facts.attempts += 1);
+                    self.attempt(http, outgoing).await
+                })
+                .await;
             let (attempt, wait, permanent) = match &outcome {
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
@@ -186,8 +203,8 @@ impl Sender {
                 facts.status = answer.map(|answer| answer.status.as_u16());
                 facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
             });
-            if let Ok(answer) = &outcome
-                && self.has_second_chance(answer, &credentials, &mut second_chance)
+            if let (Ok(answer), Some(credentials)) = (&outcome, &used)
+                && self.has_second_chance(answer, credentials, &mut second_chance)
             {
                 continue;
             }
@@ -304,7 +321,8 @@ impl Sender {
                             .unwrap_or("an unknown place".into()),
                     ),
                 )
-                .with_status(status.as_u16()),
+                .with_status(status.as_u16())
+                .with_request_id(request_id(&headers)),
                 permanent: true,
             });
         }
@@ -354,25 +372,20 @@ impl Sender {
         Broken {
             attempt,
             permanent: permanent || error.kind() == ErrorKind::Invalid,
-            error,
+            error: if permanent { error.permanent() } else { error },
         }
     }
 
     /// A copy of the request with the credentials of this moment, and these.
     async fn prepare(
         &self,
-        http: &reqwest::Client,
         request: &Request,
         record: &Record,
     ) -> Result<(Request, Credentials), Error> {
         let mut outgoing = request.try_clone().ok_or_else(|| {
             Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
         })?;
-        let tools = Tools {
-            http: http.clone(),
-            clock: Arc::clone(&self.clock),
-        };
-        let credentials = self.credentials.credentials(&tools).await?;
+        let credentials = self.credentials.credentials(&self.tools).await?;
         match &credentials.0 {
             Kind::Token(token) => {
                 outgoing
@@ -459,6 +472,7 @@ impl Sender {
             },
             access_key,
             secret_key,
+            &self.signing,
         );
         // What was signed is what is sent.
         let query = Some(signature.query.as_str()).filter(|query| !query.is_empty());
@@ -522,29 +536,35 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 /// Where a redirect leads, without what may be secret in it.
 fn host_of(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
-    Some(format!("{}://{}", url.scheme(), url.host_str()?))
+    url.host_str()?;
+    Some(url.origin().ascii_serialization())
 }
 
-/// The innermost cause, which says the most.
+/// The innermost cause, which says the most; those around it say "client error".
 fn cause(error: &reqwest::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), chain)
+    let mut innermost: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 #[cfg(feature = "rustls")]
 fn tls_refused(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut source = Some(error);
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<std::io::Error>()
-            && error
-                .get_ref()
-                .is_some_and(|inner| inner.is::<rustls::Error>())
-        {
-            return true;
-        }
+    let mut next = Some(error);
+    while let Some(error) = next {
         if error.is::<rustls::Error>() {
             return true;
         }
-        source = error.source();
+        // The source of an io::Error is that of what it wraps, not what it wraps; and
+        // one may wrap another.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
     }
     false
 }
