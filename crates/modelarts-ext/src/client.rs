@@ -79,6 +79,11 @@ impl Client {
         &self.0.project_id
     }
 
+    /// The project, checked already.
+    pub(crate) fn project(&self) -> &types::ProjectId {
+        &self.0.project_id
+    }
+
     /// The address of the service.
     #[must_use]
     pub fn endpoint(&self) -> &str {

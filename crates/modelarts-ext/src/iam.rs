@@ -405,12 +405,16 @@ fn authenticate(
             if let Some(token) = security_token {
                 headers.push(("x-security-token".to_owned(), token.clone()));
             }
+            let to_sign: Vec<_> = headers
+                .iter()
+                .map(|(name, value): &(String, String)| (name.as_str(), value.as_str().into()))
+                .collect();
             let signature = sign::sign(
                 &sign::Request {
                     method: request.method().as_str(),
                     path: url.path(),
                     query: &query,
-                    headers: &headers,
+                    headers: &to_sign,
                     body: &[],
                 },
                 access_key,

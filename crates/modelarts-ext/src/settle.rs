@@ -62,7 +62,7 @@ async fn send(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Er
     let answer = client
         .call(|api| {
             api.create_training_job()
-                .project_id(client.project_id())
+                .project_id(client.project().clone())
                 .body(body)
                 .send()
         })

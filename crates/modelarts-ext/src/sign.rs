@@ -75,7 +75,7 @@ pub(crate) struct Request<'a> {
     /// The query, decoded.
     pub(crate) query: &'a [(String, String)],
     /// The headers to sign, `host` and `x-sdk-date` among them.
-    pub(crate) headers: &'a [(String, String)],
+    pub(crate) headers: &'a [(&'a str, Cow<'a, str>)],
     pub(crate) body: &'a [u8],
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn sign(
     signing: &Signing,
 ) -> Signature {
     let scoped = *signing != Signing::Access;
-    let mut headers: Vec<(String, Cow<'_, str>)> = request
+    let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = request
         .headers
         .iter()
         // Gateways drop such headers, so signing them would break the signature.
@@ -111,7 +111,11 @@ pub(crate) fn sign(
                     .into(),
                 false => value.trim().into(),
             };
-            (name.to_ascii_lowercase(), value)
+            let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                true => name.to_ascii_lowercase().into(),
+                false => Cow::Borrowed(*name),
+            };
+            (name, value)
         })
         .collect();
     headers.sort();
@@ -123,7 +127,7 @@ pub(crate) fn sign(
     };
     let names = headers
         .iter()
-        .map(|(name, _)| name.as_str())
+        .map(|(name, _)| name.as_ref())
         .collect::<Vec<_>>()
         .join(";");
     let lines = headers
@@ -198,21 +202,29 @@ fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    // Formatting byte by byte was a tenth of the time of a call.
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 0xf)]);
+    }
+    text
 }
 
 /// Decoded once, each segment encoded again, closed by a slash. Only the
 /// signature has that slash; the request keeps its path.
 fn canonical_path(path: &str) -> String {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let mut canonical = decoded
-        .split('/')
-        .map(|segment| utf8_percent_encode(segment, RESERVED).to_string())
-        .collect::<Vec<_>>()
-        .join("/");
+    let mut canonical = String::with_capacity(path.len() + 1);
+    for (index, segment) in decoded.split('/').enumerate() {
+        if index > 0 {
+            canonical.push('/');
+        }
+        canonical.extend(utf8_percent_encode(segment, RESERVED));
+    }
     if !canonical.ends_with('/') {
         canonical.push('/');
     }
@@ -299,6 +311,13 @@ mod tests {
         headers
     }
 
+    fn borrowed(headers: &[(String, String)]) -> Vec<(&str, Cow<'_, str>)> {
+        headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str().into()))
+            .collect()
+    }
+
     #[test]
     fn sign_agrees_with_every_vector_of_the_official_signer() {
         let vectors: Vec<Value> =
@@ -325,7 +344,7 @@ mod tests {
                     method: vector["method"].as_str().unwrap(),
                     path: path(vector),
                     query: &query,
-                    headers: &headers,
+                    headers: &borrowed(&headers),
                     body: &body,
                 },
                 vector["ak"].as_str().unwrap(),
@@ -402,7 +421,7 @@ mod tests {
                     method,
                     path: "/path",
                     query: &query,
-                    headers: std::slice::from_ref(&date),
+                    headers: &borrowed(std::slice::from_ref(&date)),
                     body,
                 },
                 "AccessKey",
@@ -442,7 +461,7 @@ mod tests {
                     method: text("method"),
                     path: text("path"),
                     query: &query,
-                    headers: &headers,
+                    headers: &borrowed(&headers),
                     body: text("body").as_bytes(),
                 },
                 text("ak"),

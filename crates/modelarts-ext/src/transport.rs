@@ -2,6 +2,7 @@
 //! safe and useful.
 
 use std::{
+    borrow::Cow,
     fmt,
     future::Future,
     sync::{
@@ -12,10 +13,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use futures::{
-    StreamExt,
-    future::{Either, select},
-};
+use futures::future::{Either, select};
 use modelarts_api::{
     BoxFuture, Operation, Transport, TransportError, decode::OnDecode, types::Language,
 };
@@ -40,6 +38,11 @@ use crate::{
 const BODY_CAP: usize = 64 << 20;
 /// Error answers longer than this are cut; no useful one is.
 const ERROR_BODY_CAP: usize = 64 << 10;
+
+const DATE: HeaderName = HeaderName::from_static(sign::DATE);
+const PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
+const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
+const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
 /// The transport of this crate.
 #[derive(Clone)]
@@ -116,6 +119,37 @@ struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
+}
+
+/// A body as it comes. Most come in one piece, which is not copied.
+#[derive(Default)]
+struct Gathered {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Gathered {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if self.first.is_empty() {
+            self.first = chunk;
+        } else {
+            self.rest.extend_from_slice(&chunk);
+        }
+    }
+
+    fn finish(self) -> Bytes {
+        if self.rest.is_empty() {
+            return self.first;
+        }
+        let mut whole = BytesMut::with_capacity(self.first.len() + self.rest.len());
+        whole.extend_from_slice(&self.first);
+        whole.extend_from_slice(&self.rest);
+        whole.freeze()
+    }
 }
 
 /// Why an attempt brought no answer.
@@ -278,22 +312,22 @@ impl Sender {
     }
 
     async fn attempt(&self, http: &reqwest::Client, request: Request) -> Result<Answer, Broken> {
-        let response = http
+        let mut response = http
             .execute(request)
             .await
             .map_err(|error| self.broken(error))?;
         let status = response.status();
-        let headers = response.headers().clone();
+        let headers = std::mem::take(response.headers_mut());
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
-        let mut body = BytesMut::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|error| self.broken(error))?;
-            if body.len() + chunk.len() <= cap {
-                body.extend_from_slice(&chunk);
+        let mut body = Gathered::default();
+        while let Some(mut chunk) = response.chunk().await.map_err(|error| self.broken(error))? {
+            let room = cap - body.len();
+            if chunk.len() <= room {
+                body.push(chunk);
             } else if failed {
-                body.extend_from_slice(&chunk[..cap - body.len()]);
+                chunk.truncate(room);
+                body.push(chunk);
                 break;
             } else {
                 return Err(Broken {
@@ -302,7 +336,8 @@ impl Sender {
                         ErrorKind::Unexpected,
                         format!("the answer is longer than {} MiB", BODY_CAP >> 20),
                     )
-                    .with_status(status.as_u16()),
+                    .with_status(status.as_u16())
+                    .with_request_id(request_id(&headers)),
                     permanent: true,
                 });
             }
@@ -329,7 +364,7 @@ impl Sender {
         Ok(Answer {
             status,
             headers,
-            body: body.freeze(),
+            body: body.finish(),
         })
     }
 
@@ -390,10 +425,10 @@ impl Sender {
             Kind::Token(token) => {
                 outgoing
                     .headers_mut()
-                    .insert("x-auth-token", secret_header("token", token)?);
+                    .insert(AUTH_TOKEN, secret_header("token", token)?);
                 outgoing
                     .headers_mut()
-                    .insert("x-project-id", header("project id", &self.project_id)?);
+                    .insert(PROJECT_ID, header("project id", &self.project_id)?);
             }
             Kind::Keys {
                 access_key,
@@ -443,22 +478,31 @@ impl Sender {
             (Some(host), None) => host.to_owned(),
             (None, _) => return Err(Error::invalid("the request has no host")),
         };
-        let mut headers = vec![
-            ("host".to_owned(), host),
-            (sign::DATE.to_owned(), sign::date(self.now())),
-            ("x-project-id".to_owned(), self.project_id.clone()),
+        // What is added to the request.
+        let mut added: Vec<(HeaderName, Cow<'_, str>)> = vec![
+            (DATE, sign::date(self.now()).into()),
+            (PROJECT_ID, self.project_id.as_str().into()),
         ];
         if let Some(token) = security_token {
-            headers.push(("x-security-token".to_owned(), token.to_owned()));
+            added.push((SECURITY_TOKEN, token.into()));
         }
+        // What is signed beside it: this is there already.
+        let mut headers: Vec<(&str, Cow<'_, str>)> = added
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_ref().into()))
+            .collect();
+        headers.push(("host", host.into()));
         if let Some(kind) = request
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|v| v.to_str().ok())
         {
-            headers.push((CONTENT_TYPE.as_str().to_owned(), kind.to_owned()));
+            headers.push((CONTENT_TYPE.as_str(), kind.into()));
         }
-        let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let query: Vec<(String, String)> = match url.query() {
+            Some(_) => url.query_pairs().into_owned().collect(),
+            None => Vec::new(),
+        };
         let signature = sign::sign(
             &sign::Request {
                 method: request.method().as_str(),
@@ -474,23 +518,19 @@ impl Sender {
             secret_key,
             &self.signing,
         );
-        // What was signed is what is sent.
-        let query = Some(signature.query.as_str()).filter(|query| !query.is_empty());
-        request.url_mut().set_query(query);
-        for (name, value) in &headers {
-            if name == "host" || name == CONTENT_TYPE.as_str() {
-                continue;
-            }
-            let name: HeaderName = name
-                .parse()
-                .map_err(|_| Error::invalid("a header to sign has no valid name"))?;
-            let value = secret_header(name.as_str(), value)?;
+        drop(headers);
+        let authorization = secret_header("signature", &signature.authorization)?;
+        for (name, value) in added {
+            let value = secret_header(name.as_str(), &value)?;
             request.headers_mut().insert(name, value);
         }
-        let authorization = secret_header("signature", &signature.authorization)?;
         request
             .headers_mut()
             .insert(reqwest::header::AUTHORIZATION, authorization);
+        if !signature.query.is_empty() {
+            // What was signed is what is sent.
+            request.url_mut().set_query(Some(&signature.query));
+        }
         Ok(signature.canonical_request)
     }
 }

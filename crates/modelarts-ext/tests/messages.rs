@@ -148,10 +148,7 @@ async fn an_endpoint_where_nobody_listens() {
     let why = std::net::TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap_err();
     assert_eq!(
         message(&error),
-        format!(
-            "ShowTrainingJobDetails: cannot connect to {url}: tcp connect \
-             error: {why} (5 attempts)"
-        )
+        format!("ShowTrainingJobDetails: cannot connect to {url}: {why} (5 attempts)")
     );
     assert!(error.is_retryable());
     assert!(!error.is_auth() && !error.is_not_found() && !error.is_conflict());
