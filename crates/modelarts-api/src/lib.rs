@@ -33,7 +33,7 @@ mod secret;
 mod transport;
 
 pub use generated::*;
-pub use operation::{Effect, Limit, Offset, Operation, Pagination, Place, Rule};
+pub use operation::{Cursor, Effect, Limit, Offset, Operation, Pagination, Place, Rule};
 pub use secret::Secret;
 pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError};
 
