@@ -3,6 +3,7 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
+mod bench;
 mod ci;
 mod payload;
 mod regenerate;
@@ -50,6 +51,12 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
+    /// Measures the client against reqwest and serde by hand, and prints tables
+    Bench {
+        /// get, official or build; all of them if nothing is said
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Runs every check and ends with a table
     Ci {
         /// Run only this check; may be given more than once
@@ -90,6 +97,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
         Command::Schema { description } => schema::run(description.as_deref()),
+        Command::Bench { args } => bench::run(&args),
         Command::Ci { only } => ci::run(&only),
     }
 }
