@@ -11,6 +11,7 @@ use crate::{
     clock::{Clock, SystemClock},
     error::{Error, ErrorKind},
     job::TrainingJobs,
+    learned::Learned,
     mismatch,
     record::{Facts, Record},
     region,
@@ -28,6 +29,7 @@ struct Shared {
     http: reqwest::Client,
     sender: Sender,
     project_id: types::ProjectId,
+    event_offsets: Learned,
 }
 
 impl fmt::Debug for Client {
@@ -132,6 +134,11 @@ impl Client {
         &self.0.sender.clock
     }
 
+    /// What was found out about the offsets of events.
+    pub(crate) fn event_offsets(&self) -> &Learned {
+        &self.0.event_offsets
+    }
+
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
         &self.0.sender.retry
     }
@@ -144,6 +151,7 @@ impl Client {
             http,
             sender,
             project_id,
+            event_offsets: Learned::default(),
         }))
     }
 }
