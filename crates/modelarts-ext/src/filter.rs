@@ -12,9 +12,9 @@ use crate::error::Error;
 
 /// The most values that a condition may have. No document says it; the vendor's
 /// Terraform provider admits no more.
-const MAX_VALUES: usize = 10;
+pub(crate) const MAX_VALUES: usize = 10;
 /// The longest range of times, by the same provider's documentation.
-const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
+pub(crate) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// One condition of a search. All conditions of a search must hold.
 ///

@@ -69,12 +69,16 @@ mod event_kind;
 mod events;
 mod filter;
 mod job;
+mod job_facts;
+mod job_follow;
 mod known;
 mod learned;
 mod list;
 mod logs;
 mod matches;
+mod metrics;
 mod mismatch;
+mod outcome;
 mod page;
 mod pager;
 #[cfg(test)]
@@ -93,6 +97,7 @@ mod tail;
 mod tls;
 mod transport;
 mod wait;
+mod wait_all;
 mod window;
 
 pub use auth::{Credentials, ProvideCredentials, Tools};
@@ -105,13 +110,17 @@ pub use event_kind::EventKind;
 pub use events::Events;
 pub use filter::{Between, Filter, Like, OneOf};
 pub use job::{Job, TrainingJobs};
+pub use job_follow::{FollowJob, News};
 pub use list::ListJobs;
 pub use logs::{LogItem, Logs};
+pub use metrics::Series;
 pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
+pub use outcome::{Outcome, TerminatedBy};
 pub use page::{Page, Results};
 pub use position::Position;
 pub use retry::RetryPolicy;
-pub use wait::{Observation, Outcome, TerminatedBy, Wait, Waited};
+pub use wait::{Observation, Wait, Waited};
+pub use wait_all::WaitAll;
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]
