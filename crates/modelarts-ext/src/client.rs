@@ -14,6 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     iam::{self, Authority},
     job::TrainingJobs,
+    learned::Learned,
     metadata::Metadata,
     mismatch,
     record::{Facts, Record},
@@ -33,6 +34,7 @@ struct Shared {
     http: reqwest::Client,
     sender: Sender,
     project_id: types::ProjectId,
+    event_offsets: Learned,
 }
 
 impl fmt::Debug for Client {
@@ -151,6 +153,11 @@ impl Client {
         &self.0.sender.clock
     }
 
+    /// What was found out about the offsets of events.
+    pub(crate) fn event_offsets(&self) -> &Learned {
+        &self.0.event_offsets
+    }
+
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
         &self.0.sender.retry
     }
@@ -163,6 +170,7 @@ impl Client {
             http,
             sender,
             project_id,
+            event_offsets: Learned::default(),
         }))
     }
 }

@@ -1,25 +1,22 @@
 //! The events of a job: read, and followed as they come.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
-use futures::{StreamExt, TryStreamExt, future, stream};
+use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{
-    BoxFuture,
-    types::{EventLevel, EventSource, SortOrder, TrainingJobEvent},
+    BoxFuture, Offset,
+    types::{EventLevel, EventSource, SortOrder},
 };
 
 use crate::{
-    clock::{epoch_millis, since},
+    clock::epoch_millis,
     error::Error,
-    event_kind::EventKind,
+    event::Event,
+    event_follow,
     job::Job,
-    list::pagination,
-    page::{self, Batch, Page, Results, Source},
-    patience::Patience,
+    learned::Learned,
+    page::{self, Batch, Page, Reading, Results, Source, pagination},
+    position::Position,
 };
 
 /// The largest page that the service makes.
@@ -27,87 +24,20 @@ const MAX_LIMIT: u32 = 100;
 /// The longest pattern that the service takes, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// Something that happened to a job.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Event {
-    time: String,
-    level: EventLevel,
-    source: EventSource,
-    message: String,
-}
-
-impl Event {
-    fn new(row: TrainingJobEvent) -> Self {
-        Self {
-            time: row.time.unwrap_or_default(),
-            level: row.level.unwrap_or(EventLevel::Info),
-            source: row.source.unwrap_or_else(|| "".into()),
-            message: row.message.unwrap_or_default(),
-        }
-    }
-
-    /// When it happened, to the second. `None` when the service's text is no time.
-    #[must_use]
-    pub fn time(&self) -> Option<SystemTime> {
-        let time: jiff::Timestamp = self.time.parse().ok()?;
-        Some(time.into())
-    }
-
-    /// When it happened, as the service writes it (RFC 3339).
-    #[must_use]
-    pub fn time_text(&self) -> &str {
-        &self.time
-    }
-
-    /// How serious it is.
-    #[must_use]
-    pub fn level(&self) -> &EventLevel {
-        &self.level
-    }
-
-    /// Who reports it: the job, one of its tasks, or the cluster.
-    #[must_use]
-    pub fn source(&self) -> &EventSource {
-        &self.source
-    }
-
-    /// What happened, as the service says it.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// What happened, read from the message.
-    #[must_use]
-    pub fn kind(&self) -> EventKind {
-        EventKind::parse(&self.message)
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {:<7} {:<4} {}",
-            self.time, self.level, self.source, self.message
-        )
-    }
-}
-
 /// The events of a job, the oldest first.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Events {
-    job: Job,
+    pub(crate) job: Job,
     level: Option<EventLevel>,
     source: Option<EventSource>,
     pattern: Option<String>,
-    range: Option<(SystemTime, SystemTime)>,
+    pub(crate) range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
-    limit: u32,
-    interval: Duration,
-    lateness: Duration,
-    quiet: Duration,
+    reading: Reading,
+    pub(crate) interval: Duration,
+    pub(crate) lateness: Duration,
+    pub(crate) quiet: Duration,
 }
 
 impl Events {
@@ -119,7 +49,7 @@ impl Events {
             pattern: None,
             range: None,
             order: SortOrder::Asc,
-            limit: MAX_LIMIT,
+            reading: Reading::new(MAX_LIMIT),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -144,7 +74,7 @@ impl Events {
         self
     }
 
-    /// Only events between two times.
+    /// Only events between two times, both included. The service compares whole seconds.
     pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
         self.range = Some((start, end));
         self
@@ -158,7 +88,27 @@ impl Events {
 
     /// How many events are asked for at a time: 1 to 100, and 100 if nothing is said.
     pub fn page_size(mut self, rows: u32) -> Self {
-        self.limit = rows;
+        self.reading.size = rows;
+        self
+    }
+
+    /// How many pages are asked for at the same time, after the first one. Default 4.
+    pub fn in_flight(mut self, pages: usize) -> Self {
+        self.reading.in_flight = pages;
+        self
+    }
+
+    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
+    /// The documents disagree; if nothing is said, the first two pages tell, and the
+    /// client remembers it.
+    pub fn offset_is(mut self, meaning: Offset) -> Self {
+        self.reading.meaning = Some(meaning);
+        self
+    }
+
+    /// Goes on behind a page of the same events. Following does not regard it.
+    pub fn resume(mut self, position: Position) -> Self {
+        self.reading.resume = Some(position);
         self
     }
 
@@ -188,18 +138,30 @@ impl Events {
         page::rows(self.pages())
     }
 
+    /// The same as [`stream`](Self::stream).
+    #[must_use]
+    pub fn items(self) -> Results<Event> {
+        self.stream()
+    }
+
+    /// The first `most` events, and never more: the number is the bound of what this
+    /// takes in memory.
+    ///
+    /// # Errors
+    /// As the stream.
+    pub async fn collect(self, most: usize) -> Result<Vec<Event>, Error> {
+        self.stream().take(most).try_collect().await
+    }
+
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> Results<Page<Event>> {
-        let checked = self
-            .check()
-            .and_then(|()| pagination("ListTrainingJobEvents"));
-        match checked {
-            Ok(pagination) => {
-                let limit = self.limit;
-                page::pages(self, pagination, limit)
+        match self.check().and_then(|()| pagination(Self::OPERATION)) {
+            Ok(how) => {
+                let reading = self.reading.clone();
+                page::pages(self, how, reading)
             }
-            Err(error) => stream::once(future::err(error)).boxed(),
+            Err(error) => page::refused(error),
         }
     }
 
@@ -209,40 +171,29 @@ impl Events {
     /// The service has no cursor for events. So each look asks for a window of
     /// time that reaches back as far as [`lateness`](Self::lateness) before the
     /// newest event seen, and what was seen in it is known by count, because two
-    /// events may be equal. Answers that fail in passing do not end it.
+    /// events may be equal. An event that appears later than that is not found.
+    /// Events come in the order of their time, but for late ones, which come when they
+    /// appear.
+    ///
+    /// A job that is started again after it had ended is followed on. Answers that fail
+    /// in passing do not end it either.
     #[must_use]
     pub fn follow(mut self) -> Results<Event> {
-        if let Err(error) = self.check() {
-            return stream::once(future::err(error)).boxed();
+        self.follow_instead();
+        match self.check() {
+            Ok(()) => event_follow::follow(self),
+            Err(error) => page::refused(error),
         }
-        self.order = SortOrder::Asc;
-        let follower = Follower {
-            last: self.job.client().clock().now(),
-            job_ended: self.job.is_final(),
-            events: self,
-            seen: Seen::default(),
-            patience: Patience::default(),
-            first: true,
-        };
-        stream::try_unfold(Some(follower), |state| async move {
-            let Some(mut follower) = state else {
-                return Ok(None);
-            };
-            let (events, more) = follower.look().await?;
-            let events = stream::iter(events.into_iter().map(Ok));
-            Ok(Some((events, more.then_some(follower))))
-        })
-        .try_flatten()
-        .boxed()
     }
 
-    fn check(&self) -> Result<(), Error> {
-        if !(1..=MAX_LIMIT).contains(&self.limit) {
-            return Err(Error::invalid(format!(
-                "page_size {}: it must be 1 to {MAX_LIMIT}",
-                self.limit
-            )));
-        }
+    /// Drops what is only for reading once.
+    pub(crate) fn follow_instead(&mut self) {
+        self.order = SortOrder::Asc;
+        self.reading.resume = None;
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.reading.check(Self::OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
@@ -262,6 +213,8 @@ impl Events {
 
 impl Source for Events {
     type Item = Event;
+    const OPERATION: &'static str = "ListTrainingJobEvents";
+    const UNIQUE: bool = false;
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Event>, Error>> {
         let client = self.job.client();
@@ -297,174 +250,18 @@ impl Source for Events {
             Ok(Batch {
                 items: answer.events.into_iter().map(Event::new).collect(),
                 total: answer.total,
+                count: None,
                 limit: answer.limit,
                 dropped,
             })
         })
     }
 
-    fn id(_: &Event) -> Option<String> {
-        None
-    }
-}
-
-/// Where a follower stands.
-struct Follower {
-    events: Events,
-    seen: Seen,
-    patience: Patience,
-    job_ended: bool,
-    /// When something new came last, or the job was seen to end.
-    last: SystemTime,
-    first: bool,
-}
-
-impl Follower {
-    /// Looks once: what is new, and whether to look again.
-    async fn look(&mut self) -> Result<(Vec<Event>, bool), Error> {
-        let clock = self.events.job.client().clock().clone();
-        if !std::mem::take(&mut self.first) {
-            clock.sleep(self.events.interval).await;
-        }
-        // The job is looked at before its events: what it did before it ended is
-        // then among the events of this look.
-        let mut gone = false;
-        if !self.job_ended {
-            match self.events.job.refresh().await {
-                Ok(()) => self.job_ended = self.events.job.is_final(),
-                Err(error) if error.is_not_found() => gone = true,
-                Err(error) => self.patience.bear(error, &*clock)?,
-            }
-            if self.job_ended {
-                self.last = clock.now();
-            }
-        }
-        let mut window = self.events.clone();
-        if window.range.is_none() {
-            window.range = self.seen.window(self.events.lateness, clock.now());
-        }
-        let new = match window.stream().try_collect::<Vec<_>>().await {
-            Ok(rows) => {
-                self.patience.restore();
-                self.seen.new_among(rows, self.events.lateness)
-            }
-            // Deleting a job deletes its events.
-            Err(error) if error.is_not_found() => return Ok((Vec::new(), false)),
-            Err(error) => {
-                self.patience.bear(error, &*clock)?;
-                Vec::new()
-            }
-        };
-        if !new.is_empty() {
-            self.last = clock.now();
-        }
-        let quiet = self.job_ended && since(&*clock, self.last) >= self.events.quiet;
-        Ok((new, !quiet && !gone))
-    }
-}
-
-/// What was seen near the newest event, as a multiset.
-#[derive(Default)]
-struct Seen {
-    counts: HashMap<Event, usize>,
-    newest: Option<SystemTime>,
-}
-
-impl Seen {
-    /// The time to ask for. Nothing seen: all of it.
-    fn window(&self, lateness: Duration, now: SystemTime) -> Option<(SystemTime, SystemTime)> {
-        let start = self.newest?.checked_sub(lateness)?;
-        // The end must not cut off what the clock of the service calls the future.
-        let end = now.max(self.newest?) + Duration::from_secs(24 * 3600);
-        Some((start, end))
+    fn key(item: &Event) -> String {
+        item.to_string()
     }
 
-    /// The rows of a window that were not there when it was looked at before.
-    fn new_among(&mut self, rows: Vec<Event>, lateness: Duration) -> Vec<Event> {
-        let mut counts: HashMap<Event, usize> = HashMap::new();
-        let mut new = Vec::new();
-        for row in rows {
-            let count = counts.entry(row.clone()).or_default();
-            *count += 1;
-            if *count > self.counts.get(&row).copied().unwrap_or_default() {
-                new.push(row);
-            }
-        }
-        for (row, count) in counts {
-            let known = self.counts.entry(row).or_default();
-            *known = count.max(*known);
-        }
-        self.newest = self
-            .counts
-            .keys()
-            .filter_map(Event::time)
-            .chain(self.newest)
-            .max();
-        // What the next window cannot hold any more need not be known.
-        if let Some(start) = self.newest.and_then(|newest| newest.checked_sub(lateness)) {
-            self.counts
-                .retain(|row, _| row.time().is_none_or(|time| time >= start));
-        }
-        new
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(second: u32, message: &str) -> Event {
-        Event::new(
-            serde_json::from_value(serde_json::json!({
-                "time": format!("2026-01-15T16:30:{second:02}+08:00"),
-                "level": "Info", "source": "Job", "message": message,
-            }))
-            .unwrap(),
-        )
-    }
-
-    const LATENESS: Duration = Duration::from_secs(10);
-
-    #[test]
-    fn equal_events_are_told_apart_by_their_number() {
-        let mut seen = Seen::default();
-        let twice = vec![event(1, "a"), event(1, "a")];
-        assert_eq!(seen.new_among(twice.clone(), LATENESS), twice);
-        assert_eq!(seen.new_among(twice.clone(), LATENESS), []);
-        let thrice = vec![event(1, "a"), event(1, "a"), event(1, "a")];
-        assert_eq!(seen.new_among(thrice, LATENESS), [event(1, "a")]);
-    }
-
-    #[test]
-    fn late_events_within_the_bound_are_new_once() {
-        let mut seen = Seen::default();
-        seen.new_among(vec![event(20, "b")], LATENESS);
-        let rows = vec![event(12, "late"), event(20, "b")];
-        assert_eq!(seen.new_among(rows.clone(), LATENESS), [event(12, "late")]);
-        assert_eq!(seen.new_among(rows, LATENESS), []);
-    }
-
-    #[test]
-    fn memory_is_bounded_by_the_window() {
-        let mut seen = Seen::default();
-        for second in 0..60 {
-            seen.new_among(vec![event(second, "x")], LATENESS);
-        }
-        assert_eq!(seen.counts.len(), 11);
-        let now = SystemTime::UNIX_EPOCH;
-        let (start, end) = seen.window(LATENESS, now).unwrap();
-        assert_eq!(Some(start), event(49, "").time());
-        assert_eq!(
-            Some(end),
-            event(59, "").time().map(|t| t + Duration::from_secs(86400))
-        );
-    }
-
-    #[test]
-    fn an_event_reads_as_one_line() {
-        assert_eq!(
-            event(7, "Training job created.").to_string(),
-            "2026-01-15T16:30:07+08:00 Info    Job  Training job created."
-        );
+    fn learned(&self) -> Option<&Learned> {
+        Some(self.job.client().event_offsets())
     }
 }

@@ -1,25 +1,44 @@
 //! Conditions for the job search.
 
-use std::{fmt::Display, marker::PhantomData, time::SystemTime};
+use std::{
+    fmt::Display,
+    marker::PhantomData,
+    time::{Duration, SystemTime},
+};
 
-use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase};
+use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase, RuntimeType};
 
 use crate::error::Error;
 
+/// The most values that a condition may have. No document says it; the vendor's
+/// Terraform provider admits no more.
+pub(crate) const MAX_VALUES: usize = 10;
+/// The longest range of times, by the same provider's documentation.
+pub(crate) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
+
 /// One condition of a search. All conditions of a search must hold.
 ///
+/// Up to 20 conditions with up to 10 values each are taken, which is what the vendor's
+/// Terraform provider sends at the most. What is wrong with them is said before
+/// anything is sent.
+///
 /// ```
+/// use std::time::{Duration, SystemTime};
 /// use modelarts_ext::{Filter, types::Phase};
 ///
-/// let running = Filter::phase().is_in([Phase::Running, Phase::Pending]);
+/// let now = SystemTime::now();
+/// let alive = Filter::phase().is_in([Phase::Running, Phase::Pending]);
 /// let mine = Filter::name().like("bert");
-/// # let _ = (running, mine);
+/// let lately = Filter::create_time().between(now - Duration::from_secs(3600), now);
+/// # let _ = (alive, mine, lately);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    key: FilterKey,
-    operator: FilterOperator,
-    values: Vec<String>,
+    pub(crate) key: FilterKey,
+    pub(crate) operator: FilterOperator,
+    pub(crate) values: Vec<String>,
+    /// What is wrong with it.
+    problem: Option<String>,
 }
 
 /// A key that takes a set of values of type `T`.
@@ -55,6 +74,37 @@ impl Filter {
         OneOf(FilterKey::UserId, PhantomData)
     }
 
+    /// The name of the user who made the job. Known from a single client of the
+    /// service; where it is not understood, the service refuses the search.
+    pub fn user_name() -> OneOf<String> {
+        OneOf(FilterKey::from("user_name"), PhantomData)
+    }
+
+    /// The id of the algorithm that the job runs.
+    pub fn algorithm_id() -> OneOf<String> {
+        OneOf(FilterKey::AlgorithmId, PhantomData)
+    }
+
+    /// The dedicated pool that the job runs in.
+    pub fn pool_id() -> OneOf<String> {
+        OneOf(FilterKey::PoolId, PhantomData)
+    }
+
+    /// The experiment that the job is filed under.
+    pub fn training_experiment_id() -> OneOf<String> {
+        OneOf(FilterKey::TrainingExperimentId, PhantomData)
+    }
+
+    /// How the job runs, such as for debugging.
+    pub fn runtime_type() -> OneOf<RuntimeType> {
+        OneOf(FilterKey::RuntimeType, PhantomData)
+    }
+
+    /// The priority of the job in its pool, 1 to 3.
+    pub fn priority() -> OneOf<u8> {
+        OneOf(FilterKey::Priority, PhantomData)
+    }
+
     /// The name of the job.
     pub fn name() -> Like {
         Like(FilterKey::Name)
@@ -70,7 +120,7 @@ impl Filter {
         Between(FilterKey::CreateTime)
     }
 
-    /// A condition that this crate does not know.
+    /// A condition that this crate does not know. Only blank values are refused.
     #[must_use]
     pub fn raw(
         key: impl Into<FilterKey>,
@@ -81,11 +131,28 @@ impl Filter {
             key: key.into(),
             operator,
             values: values.into_iter().map(Into::into).collect(),
+            problem: None,
         }
     }
 
-    /// What would make the service ignore the condition and find everything: it
-    /// takes blank values for no condition at all.
+    /// A condition on a known key.
+    fn typed(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
+        let problem = (values.len() > MAX_VALUES).then(|| {
+            format!(
+                "{} values; it must be {MAX_VALUES} at the most",
+                values.len()
+            )
+        });
+        Self {
+            key,
+            operator,
+            values,
+            problem,
+        }
+    }
+
+    /// What is wrong with it. Blank values are wrong because the service takes them
+    /// for no condition at all, and finds everything.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -94,7 +161,10 @@ impl Filter {
                 self.key
             )));
         }
-        Ok(())
+        match &self.problem {
+            Some(problem) => Err(Error::invalid(format!("filter {}: {problem}", self.key))),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn into_body(self) -> Result<JobFilter, Error> {
@@ -120,10 +190,17 @@ impl<T: Display> OneOf<T> {
         self.with(FilterOperator::In, [value])
     }
 
-    /// It is none of these.
+    /// It is none of these. The service knows an operator `not` without saying what
+    /// it means; this is the natural reading.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         self.with(FilterOperator::Not, values)
+    }
+
+    /// It is not this; see [`is_not_in`](Self::is_not_in).
+    #[must_use]
+    pub fn is_not(self, value: impl Into<T>) -> Filter {
+        self.with(FilterOperator::Not, [value])
     }
 
     fn with(
@@ -132,7 +209,7 @@ impl<T: Display> OneOf<T> {
         values: impl IntoIterator<Item = impl Into<T>>,
     ) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
-        Filter::raw(self.0, operator, values)
+        Filter::typed(self.0, operator, values.collect())
     }
 }
 
@@ -140,70 +217,169 @@ impl Like {
     /// It contains this text.
     #[must_use]
     pub fn like(self, text: impl Into<String>) -> Filter {
-        Filter::raw(self.0, FilterOperator::Like, [text.into()])
+        Filter::typed(self.0, FilterOperator::Like, vec![text.into()])
+    }
+
+    /// It is none of these texts; see [`OneOf::is_not_in`].
+    #[must_use]
+    pub fn is_not_in(self, texts: impl IntoIterator<Item = impl Into<String>>) -> Filter {
+        let texts = texts.into_iter().map(Into::into);
+        Filter::typed(self.0, FilterOperator::Not, texts.collect())
     }
 }
 
 impl Between {
-    /// It lies between two times, both included.
+    /// It lies between two times, both included, at most 31 days apart.
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
-        let text = |time| {
-            jiff::Timestamp::try_from(time)
-                .unwrap_or_default()
-                .to_string()
+        let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
+        let (times, possible) = match (text(start), text(end)) {
+            (Some(start), Some(end)) => (vec![start, end], true),
+            _ => (vec!["?".to_owned()], false),
         };
-        Filter::raw(self.0, FilterOperator::Between, [text(start), text(end)])
+        let problem = match end.duration_since(start) {
+            _ if !possible => Some("a time that has no date".to_owned()),
+            Err(_) => Some("the end is before the start".to_owned()),
+            Ok(span) if span > MAX_SPAN => Some(format!(
+                "{} days; the service searches 31 days at a time",
+                span.as_secs().div_ceil(24 * 3600)
+            )),
+            Ok(_) => None,
+        };
+        Filter {
+            problem,
+            ..Filter::raw(self.0, FilterOperator::Between, times)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use serde_json::json;
 
     use super::*;
 
     fn json(filter: Filter) -> serde_json::Value {
+        filter.check().unwrap();
         serde_json::to_value(filter.into_body().unwrap()).unwrap()
     }
 
     #[test]
     fn conditions_are_written_as_the_service_reads_them() {
-        assert_eq!(
-            json(Filter::phase().is_in([Phase::Running, Phase::Pending])),
-            json!({"key": "phase", "operator": "in", "value": ["Running", "Pending"]})
-        );
-        assert_eq!(
-            json(Filter::phase().is_not_in([Phase::Failed])),
-            json!({"key": "phase", "operator": "not", "value": ["Failed"]})
-        );
-        assert_eq!(
-            json(Filter::name().like("bert")),
-            json!({"key": "name", "operator": "like", "value": ["bert"]})
-        );
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
-        assert_eq!(
-            json(Filter::create_time().between(start, start + Duration::from_millis(1500))),
-            json!({"key": "create_time", "operator": "between",
-                   "value": ["2026-01-15T08:30:45Z", "2026-01-15T08:30:46.5Z"]})
-        );
-        assert_eq!(
-            json(Filter::raw("cluster", FilterOperator::In, ["a"])),
-            json!({"key": "cluster", "operator": "in", "value": ["a"]})
-        );
+        let end = start + Duration::from_millis(1500);
+        let table = [
+            (
+                Filter::phase().is_in([Phase::Running, Phase::Pending]),
+                json!({"key": "phase", "operator": "in", "value": ["Running", "Pending"]}),
+            ),
+            (
+                Filter::phase().is_not_in([Phase::Failed]),
+                json!({"key": "phase", "operator": "not", "value": ["Failed"]}),
+            ),
+            (
+                Filter::kind().is_not(JobKind::HeteroJob),
+                json!({"key": "kind", "operator": "not", "value": ["hetero_job"]}),
+            ),
+            (
+                Filter::name().like("bert"),
+                json!({"key": "name", "operator": "like", "value": ["bert"]}),
+            ),
+            (
+                Filter::name().is_not_in(["a", "b"]),
+                json!({"key": "name", "operator": "not", "value": ["a", "b"]}),
+            ),
+            (
+                Filter::algorithm_name().like("res"),
+                json!({"key": "algorithm_name", "operator": "like", "value": ["res"]}),
+            ),
+            (
+                Filter::create_time().between(start, end),
+                json!({"key": "create_time", "operator": "between",
+                       "value": ["2026-01-15T08:30:45Z", "2026-01-15T08:30:46.5Z"]}),
+            ),
+            (
+                Filter::id().is_in(["x", "y"]),
+                json!({"key": "id", "operator": "in", "value": ["x", "y"]}),
+            ),
+            (
+                Filter::user_id().is("u"),
+                json!({"key": "user_id", "operator": "in", "value": ["u"]}),
+            ),
+            (
+                Filter::user_name().is("ann"),
+                json!({"key": "user_name", "operator": "in", "value": ["ann"]}),
+            ),
+            (
+                Filter::algorithm_id().is("a"),
+                json!({"key": "algorithm_id", "operator": "in", "value": ["a"]}),
+            ),
+            (
+                Filter::pool_id().is("p"),
+                json!({"key": "pool_id", "operator": "in", "value": ["p"]}),
+            ),
+            (
+                Filter::training_experiment_id().is("e"),
+                json!({"key": "training_experiment_id", "operator": "in", "value": ["e"]}),
+            ),
+            (
+                Filter::runtime_type().is(RuntimeType::Debug),
+                json!({"key": "runtime_type", "operator": "in", "value": ["debug"]}),
+            ),
+            (
+                Filter::priority().is_in([1, 3]),
+                json!({"key": "priority", "operator": "in", "value": ["1", "3"]}),
+            ),
+            (
+                Filter::raw("cluster", FilterOperator::In, ["a"]),
+                json!({"key": "cluster", "operator": "in", "value": ["a"]}),
+            ),
+        ];
+        for (filter, expected) in table {
+            assert_eq!(json(filter), expected);
+        }
+    }
+
+    fn refused(filter: Filter) -> String {
+        filter.check().unwrap_err().to_string()
     }
 
     #[test]
-    fn blank_conditions_are_refused_by_name() {
+    fn wrong_conditions_are_refused_by_name() {
         let none: [Phase; 0] = [];
         assert_eq!(
-            Filter::phase().is_in(none).check().unwrap_err().to_string(),
+            refused(Filter::phase().is_in(none)),
             "filter phase: a blank value, which the service takes for no condition at all; leave \
              the filter out to find everything"
         );
         assert!(Filter::name().like(" ").check().is_err());
-        assert!(Filter::name().like("x").check().is_ok());
+        assert!(Filter::raw("x", FilterOperator::In, [""]).check().is_err());
+
+        let ids = |count: usize| (0..count).map(|id| id.to_string());
+        assert!(Filter::id().is_in(ids(10)).check().is_ok());
+        assert_eq!(
+            refused(Filter::id().is_in(ids(11))),
+            "filter id: 11 values; it must be 10 at the most"
+        );
+        let raw = Filter::raw(FilterKey::Id, FilterOperator::In, ids(11));
+        assert!(raw.check().is_ok());
+
+        let start = SystemTime::UNIX_EPOCH;
+        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+        let between = |end| Filter::create_time().between(start, end);
+        assert!(between(start).check().is_ok());
+        assert!(between(start + days(31)).check().is_ok());
+        assert_eq!(
+            refused(between(start + days(31) + Duration::from_secs(1))),
+            "filter create_time: 32 days; the service searches 31 days at a time"
+        );
+        assert_eq!(
+            refused(between(start - days(1))),
+            "filter create_time: the end is before the start"
+        );
+        assert_eq!(
+            refused(between(start + days(9_000_000))),
+            "filter create_time: a time that has no date"
+        );
     }
 }

@@ -6,7 +6,7 @@ use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, 
 
 use crate::{
     client::Client, clock::from_epoch_millis, create::CreateJob, error::Error, events::Events,
-    list::ListJobs, logs::Logs, wait::Wait,
+    job_follow::FollowJob, list::ListJobs, logs::Logs, wait::Wait, wait_all::WaitAll,
 };
 
 /// The training jobs of a project.
@@ -37,6 +37,11 @@ impl TrainingJobs {
             id,
             details,
         })
+    }
+
+    /// Waits for the ends of many jobs, with few calls for all of them.
+    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
+        WaitAll::new(self.client.clone(), jobs.into_iter().collect())
     }
 
     /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
@@ -161,6 +166,11 @@ impl Job {
     /// The log of a task, such as `worker-0`.
     pub fn logs(&self, task: impl Into<String>) -> Logs {
         Logs::new(self.clone(), task.into())
+    }
+
+    /// Everything that the job does and says, merged into one stream.
+    pub fn follow(&self) -> FollowJob {
+        FollowJob::new(self.clone())
     }
 
     /// Waits until the job ends.

@@ -1,11 +1,13 @@
 //! The log of a task: looked at, and followed as it grows.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::types::LogPreview;
 
-use crate::{clock::since, error::Error, job::Job, page::Results, patience::Patience, tail::Tail};
+use crate::{
+    ending::Ending, error::Error, job::Job, page::Results, patience::Patience, tail::Tail,
+};
 
 /// A piece of a followed log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,81 +75,100 @@ impl Logs {
 
     /// The lines that there are, and those that come, until the job has ended and
     /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it.
+    ///
+    /// A log that outgrew the preview between two looks has a [gap](LogItem::Gap); one
+    /// that began again, because its task did, is read from its beginning.
     #[must_use]
     pub fn follow(self) -> Results<LogItem> {
-        let follower = Follower {
-            last: self.job.client().clock().now(),
-            job_ended: self.job.is_final(),
-            logs: self,
-            tail: Tail::default(),
+        let state = State {
+            ending: Ending::new(self.job.clone(), self.quiet),
+            interval: self.interval,
+            watcher: Watcher::new(self),
             patience: Patience::default(),
             first: true,
         };
-        stream::try_unfold(Some(follower), |state| async move {
-            let Some(mut follower) = state else {
-                return Ok(None);
+        stream::try_unfold(Some(state), |state| async move {
+            let Some(mut state) = state else {
+                return Ok::<_, Error>(None);
             };
-            let (items, more) = follower.look().await?;
+            let (items, more) = state.look().await?;
             let items = stream::iter(items.into_iter().map(Ok));
-            Ok(Some((items, more.then_some(follower))))
+            Ok(Some((items, more.then_some(state))))
         })
         .try_flatten()
         .boxed()
     }
 }
 
-struct Follower {
+/// Looks at a log again and again.
+///
+/// It is here that a line cursor would take the place of the preview, on a service that
+/// has one.
+#[derive(Debug)]
+pub(crate) struct Watcher {
     logs: Logs,
     tail: Tail,
+}
+
+impl Watcher {
+    pub(crate) fn new(logs: Logs) -> Self {
+        Self {
+            logs,
+            tail: Tail::default(),
+        }
+    }
+
+    pub(crate) fn task(&self) -> &str {
+        &self.logs.task
+    }
+
+    /// What is new. A log that is not there yet has nothing new.
+    pub(crate) async fn look(&mut self) -> Result<Vec<LogItem>, Error> {
+        match self.logs.preview().await {
+            Ok(preview) => Ok(self.tail.advance(&preview)),
+            Err(error) if error.is_not_ready() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The last line, if it has no end.
+    pub(crate) fn finish(&mut self) -> Option<LogItem> {
+        self.tail.finish()
+    }
+}
+
+struct State {
+    watcher: Watcher,
+    ending: Ending,
+    interval: Duration,
     patience: Patience,
-    job_ended: bool,
-    /// When something new came last, or the job was seen to end.
-    last: SystemTime,
     first: bool,
 }
 
-impl Follower {
+impl State {
     /// Looks once: what is new, and whether to look again.
     async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
-        let clock = self.logs.job.client().clock().clone();
+        let clock = self.ending.job.client().clock().clone();
         if !std::mem::take(&mut self.first) {
-            clock.sleep(self.logs.interval).await;
+            clock.sleep(self.interval).await;
         }
-        // The job is looked at before its log: what it wrote before it ended is
-        // then in the log of this look.
-        let mut gone = false;
-        if !self.job_ended {
-            match self.logs.job.refresh().await {
-                Ok(()) => self.job_ended = self.logs.job.is_final(),
-                Err(error) if error.is_not_found() => gone = true,
-                Err(error) => self.patience.bear(error, &*clock)?,
-            }
-            if self.job_ended {
-                self.last = clock.now();
-            }
-        }
-        let mut items = match self.logs.preview().await {
-            Ok(preview) => {
+        self.ending.look(&mut self.patience).await?;
+        let mut items = Vec::new();
+        match self.watcher.look().await {
+            Ok(new) => {
                 self.patience.restore();
-                self.tail.advance(&preview)
+                items = new;
             }
-            Err(error) if error.is_not_ready() => Vec::new(),
-            Err(error) if error.is_not_found() => {
-                gone = true;
-                Vec::new()
-            }
-            Err(error) => {
-                self.patience.bear(error, &*clock)?;
-                Vec::new()
-            }
-        };
+            Err(error) if error.is_not_found() => self.ending.vanish(),
+            Err(error) => self.patience.bear(error, &*clock)?,
+        }
         if !items.is_empty() {
-            self.last = clock.now();
+            self.ending.news();
         }
-        let ended = gone || self.job_ended && since(&*clock, self.last) >= self.logs.quiet;
-        if ended {
-            items.extend(self.tail.finish());
+        let over = self.ending.is_over();
+        if over {
+            items.extend(self.watcher.finish());
         }
-        Ok((items, !ended))
+        Ok((items, !over))
     }
 }

@@ -1,32 +1,40 @@
 //! Lists, page by page or row by row.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt, stream, stream::BoxStream};
-use modelarts_api::{BoxFuture, Offset, Pagination};
+use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
+use modelarts_api::{BoxFuture, Offset, Operation, Pagination};
 
-use crate::error::Error;
+use crate::{error::Error, learned::Learned, pager::Pager, position::Position};
 
 /// A stream of results that can be polled as it is.
 pub type Results<T> = BoxStream<'static, Result<T, Error>>;
+
+/// How many pages are asked for at a time, if nothing is said.
+const IN_FLIGHT: usize = 4;
 
 /// One page of a list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The rows, without those that the page before had already.
+    /// The rows, without those that came before.
     pub items: Vec<T>,
     /// How many rows there are in all, as the service counts. It may count more
     /// than the filter admits, so nothing should be decided by it.
     pub total: Option<u64>,
     /// How many rows could not be understood and were left out.
     pub dropped: usize,
+    /// The position behind this page, to go on from another time.
+    pub position: Position,
 }
 
 /// Rows as one request brings them.
 pub(crate) struct Batch<T> {
     pub(crate) items: Vec<T>,
     pub(crate) total: Option<i64>,
+    /// How many rows match the conditions, or are on this page: the documents admit
+    /// both.
+    pub(crate) count: Option<i64>,
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,
     pub(crate) dropped: usize,
@@ -36,79 +44,77 @@ pub(crate) struct Batch<T> {
 pub(crate) trait Source: Send + Sync + 'static {
     type Item: Send + 'static;
 
+    /// The operation that makes the list.
+    const OPERATION: &'static str;
+    /// Whether no two rows have the same key.
+    const UNIQUE: bool;
+
     /// Asks for `limit` rows at `offset`, in the service's meaning of offset.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Self::Item>, Error>>;
 
-    /// What tells a row from all others; `None` where rows may be equal.
-    fn id(item: &Self::Item) -> Option<String>;
+    /// What rows are compared by.
+    fn key(item: &Self::Item) -> String;
+
+    /// Where the client remembers what the offset turned out to count.
+    fn learned(&self) -> Option<&Learned> {
+        None
+    }
 }
 
-/// Where a list stands.
-enum State<S> {
-    /// The page at this offset comes next. The ids are those of the page before:
-    /// rows that shift while the list is read come twice in a row or not at all.
-    Next {
-        source: S,
-        offset: i64,
-        before: HashSet<String>,
-    },
-    Done,
+/// How a caller wants a list to be read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) size: u32,
+    pub(crate) in_flight: usize,
+    pub(crate) meaning: Option<Offset>,
+    pub(crate) resume: Option<Position>,
 }
 
-/// The pages of a list, asked for one after another as they are wanted.
+impl Reading {
+    pub(crate) fn new(size: u32) -> Self {
+        Self {
+            size,
+            in_flight: IN_FLIGHT,
+            meaning: None,
+            resume: None,
+        }
+    }
+
+    pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
+        if !(1..=max).contains(&self.size) {
+            return Err(Error::invalid(format!(
+                "page_size {}: it must be 1 to {max}",
+                self.size
+            )));
+        }
+        if self.in_flight == 0 {
+            return Err(Error::invalid("in_flight 0: it must be 1 at the least"));
+        }
+        if let Some(meaning) = self.meaning
+            && !matches!(meaning, Offset::PageIndex | Offset::Record)
+        {
+            return Err(Error::invalid(format!(
+                "offset_is {meaning:?}: the offset of {list} counts pages or records"
+            )));
+        }
+        self.resume.as_ref().map_or(Ok(()), |at| at.check(list))
+    }
+}
+
+/// The pages of a list.
 ///
-/// The end is a page that is not full. The totals do not say it: some count all
-/// jobs of the user and not those that match.
+/// The first page is asked for alone, because most lists end there. Then up to
+/// [`Reading::in_flight`] are asked for at the same time while the stream is polled;
+/// when it is dropped, nothing more is. The pages overlap, so that rows that shift
+/// between two requests are neither lost nor doubled.
 pub(crate) fn pages<S: Source>(
     source: S,
     pagination: Pagination,
-    limit: u32,
+    reading: Reading,
 ) -> Results<Page<S::Item>> {
-    let start = State::Next {
-        source,
-        offset: 0,
-        before: HashSet::new(),
-    };
-    stream::try_unfold(start, move |state| async move {
-        let State::Next {
-            source,
-            offset,
-            before,
-        } = state
-        else {
-            return Ok(None);
-        };
-        let batch = source.fetch(offset, limit).await?;
-        let rows = batch.items.len() + batch.dropped;
-        // The service may have a smaller idea of the largest page.
-        let asked = batch
-            .limit
-            .and_then(|used| u32::try_from(used).ok())
-            .filter(|used| *used > 0)
-            .map_or(limit, |used| used.min(limit));
-        let full = rows >= asked as usize && rows > 0;
-        let mut items = batch.items;
-        let ids: HashSet<String> = items.iter().filter_map(S::id).collect();
-        items.retain(|item| S::id(item).is_none_or(|id| !before.contains(&id)));
-        let step = match pagination.offset {
-            Offset::PageIndex => Some(1),
-            Offset::Record => i64::try_from(rows).ok(),
-            _ => None,
-        };
-        let next = match step.filter(|_| full) {
-            Some(step) => State::Next {
-                source,
-                offset: offset + step,
-                before: ids,
-            },
-            None => State::Done,
-        };
-        let page = Page {
-            items,
-            total: batch.total.and_then(|total| u64::try_from(total).ok()),
-            dropped: batch.dropped,
-        };
-        Ok(Some((page, next)))
+    let pager = Pager::new(Arc::new(source), pagination, reading);
+    stream::try_unfold(pager, |mut pager| async move {
+        Ok(pager.next().await?.map(|page| (page, pager)))
     })
     .boxed()
 }
@@ -121,116 +127,16 @@ pub(crate) fn rows<T: Send + 'static>(pages: Results<Page<T>>) -> Results<T> {
         .boxed()
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::{Arc, Mutex};
+/// A stream that says what is wrong.
+pub(crate) fn refused<T: Send + 'static>(error: Error) -> Results<T> {
+    stream::once(future::err(error)).boxed()
+}
 
-    use futures::executor::block_on;
-
-    use super::*;
-
-    /// A list in memory that notes what it is asked for.
-    struct List {
-        rows: Vec<u32>,
-        meaning: Offset,
-        max: u32,
-        asked: Arc<Mutex<Vec<i64>>>,
-    }
-
-    impl Source for List {
-        type Item = u32;
-
-        fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {
-            self.asked.lock().unwrap().push(offset);
-            let limit = limit.min(self.max);
-            let start = match self.meaning {
-                Offset::PageIndex => offset * i64::from(limit),
-                _ => offset,
-            };
-            let start = usize::try_from(start).unwrap();
-            let items = self.rows.iter().skip(start).take(limit as usize).copied();
-            Box::pin(std::future::ready(Ok(Batch {
-                items: items.collect(),
-                total: Some(7),
-                limit: Some(i64::from(limit)),
-                dropped: 0,
-            })))
-        }
-
-        fn id(item: &u32) -> Option<String> {
-            Some(item.to_string())
-        }
-    }
-
-    fn read(rows: u32, meaning: Offset, limit: u32, max: u32) -> (Vec<u32>, Vec<i64>) {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let list = List {
-            rows: (0..rows).collect(),
-            meaning,
-            max,
-            asked: Arc::clone(&asked),
-        };
-        let mut pagination = modelarts_api::OPERATIONS
-            .iter()
-            .find_map(|operation| operation.pagination)
-            .unwrap();
-        pagination.offset = meaning;
-        let stream = super::rows(pages(list, pagination, limit));
-        let rows = block_on(stream.try_collect()).unwrap();
-        let asked = asked.lock().unwrap().clone();
-        (rows, asked)
-    }
-
-    #[test]
-    fn each_meaning_of_offset_reads_every_row_once() {
-        for count in 0..9 {
-            for limit in 1..5 {
-                for meaning in [Offset::PageIndex, Offset::Record] {
-                    let (rows, _) = read(count, meaning, limit, 100);
-                    assert_eq!(rows, (0..count).collect::<Vec<_>>(), "{meaning:?} {limit}");
-                }
-            }
-        }
-        assert_eq!(read(5, Offset::PageIndex, 2, 100).1, [0, 1, 2]);
-        assert_eq!(read(5, Offset::Record, 2, 100).1, [0, 2, 4]);
-        // A last page that is full is followed by an empty one.
-        assert_eq!(read(4, Offset::Record, 2, 100).1, [0, 2, 4]);
-        assert_eq!(read(0, Offset::Record, 2, 100).1, [0]);
-    }
-
-    #[test]
-    fn a_service_with_smaller_pages_is_read_to_the_end() {
-        let (rows, asked) = read(5, Offset::Record, 10, 2);
-        assert_eq!(rows, [0, 1, 2, 3, 4]);
-        assert_eq!(asked, [0, 2, 4]);
-    }
-
-    #[test]
-    fn rows_of_the_page_before_are_not_repeated() {
-        // A new row at the top shifts row 1 onto the second page.
-        struct Shifting;
-        impl Source for Shifting {
-            type Item = u32;
-            fn fetch(&self, offset: i64, _: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {
-                let items =
-                    [vec![0, 1], vec![1, 2], vec![3]][usize::try_from(offset).unwrap()].clone();
-                Box::pin(std::future::ready(Ok(Batch {
-                    items,
-                    total: None,
-                    limit: None,
-                    dropped: 0,
-                })))
-            }
-            fn id(item: &u32) -> Option<String> {
-                Some(item.to_string())
-            }
-        }
-        let mut pagination = modelarts_api::OPERATIONS
-            .iter()
-            .find_map(|operation| operation.pagination)
-            .unwrap();
-        pagination.offset = Offset::PageIndex;
-        let rows: Vec<u32> = block_on(rows(pages(Shifting, pagination, 2)).try_collect()).unwrap();
-        assert_eq!(rows, [0, 1, 2, 3]);
-    }
+/// How the description says that a list is paged.
+pub(crate) fn pagination(operation: &str) -> Result<Pagination, Error> {
+    modelarts_api::OPERATIONS
+        .iter()
+        .find(|known: &&Operation| known.id == operation)
+        .and_then(|operation| operation.pagination)
+        .ok_or_else(|| Error::invalid(format!("{operation} is not a list")))
 }

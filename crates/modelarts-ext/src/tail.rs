@@ -80,12 +80,19 @@ impl Tail {
             }
             let already = self.read.saturating_sub(start);
             let gap = start.checked_sub(self.read).filter(|missing| *missing > 0);
-            let new = usize::try_from(already)
-                .ok()
-                .and_then(|at| content.get(at..));
-            if let Some(new) = new {
-                self.read = full;
-                return (new, gap.map(Some));
+            let at = usize::try_from(already).unwrap_or(usize::MAX);
+            match content.split_at_checked(at) {
+                Some((old, new)) if self.goes_on(old) => {
+                    self.read = full;
+                    return (new, gap.map(Some));
+                }
+                // Long enough, but not what was read: another log, already grown past it.
+                Some(_) => {
+                    self.end.clear();
+                    self.read = full;
+                    return (content, (start > 0).then_some(Some(start)));
+                }
+                None => {}
             }
         }
         // Without sizes that can be true: find the end of what was read.
@@ -104,6 +111,12 @@ impl Tail {
             }
         }
     }
+    /// Whether what was read ends as this does.
+    fn goes_on(&self, old: &str) -> bool {
+        let (read, old) = (self.end.as_bytes(), old.as_bytes());
+        let both = read.len().min(old.len());
+        read[read.len() - both..] == old[old.len() - both..]
+    }
 }
 
 /// The length of the whole log, where the sizes of the answer can be true. One
@@ -116,8 +129,12 @@ fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
     use serde_json::json;
+
+    use super::*;
 
     fn preview(content: &str, current: usize, full: usize) -> LogPreview {
         serde_json::from_value(
@@ -174,6 +191,22 @@ mod tests {
         let mut tail = Tail::default();
         tail.advance(&window("first run\n", 100));
         assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
+        // And once more, and this time it is longer than before at the next look.
+        let third = "a third run, with more\n";
+        assert_eq!(
+            tail.advance(&window(third, 100)),
+            [line("a third run, with more")]
+        );
+        // The same, when not all of it is to be seen any more.
+        let fourth = "the fourth run:\nmore and more and more\n";
+        assert_eq!(
+            tail.advance(&window(fourth, 24)),
+            [
+                LogItem::Gap { bytes: Some(15) },
+                line(""),
+                line("more and more and more")
+            ]
+        );
     }
 
     #[test]
@@ -188,25 +221,51 @@ mod tests {
         );
     }
 
-    #[test]
-    fn every_way_of_looking_at_a_log_gives_its_lines() {
-        let log: String = (0..200).map(|n| format!("line {} ä\n", n % 7)).collect();
-        let cuts: Vec<usize> = (0..=log.len())
-            .filter(|at| log.is_char_boundary(*at))
-            .collect();
-        for seed in 0..50 {
-            let mut random = fastrand::Rng::with_seed(seed);
+    proptest! {
+        /// A log that is looked at as it grows, through a window that it outgrows, gives
+        /// each line once, or a gap of exactly what is missing.
+        #[test]
+        fn a_random_log_gives_each_byte_once_or_a_gap(
+            lines in prop::collection::vec("[a-cä]{0,9}", 1..60),
+            steps in prop::collection::vec(1_usize..60, 1..60),
+            size in 10_usize..200,
+        ) {
+            let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let boundary = |at: usize| (at..=log.len()).find(|at| log.is_char_boundary(*at));
             let mut tail = Tail::default();
-            let mut lines = Vec::new();
+            let mut items = Vec::new();
             let mut at = 0;
-            while at < cuts.len() {
-                lines.extend(tail.advance(&window(&log[..cuts[at]], log.len())));
-                at += random.usize(1..40);
+            for step in steps.into_iter().chain([log.len()]) {
+                at = boundary((at + step).min(log.len())).unwrap();
+                let start = boundary(at.saturating_sub(size)).unwrap();
+                items.extend(tail.advance(&preview(&log[start..at], at - start, at)));
             }
-            lines.extend(tail.advance(&window(&log, log.len())));
-            lines.extend(tail.finish());
-            let expected: Vec<_> = log.lines().map(line).collect();
-            assert_eq!(lines, expected, "seed {seed}");
+            items.extend(tail.finish());
+            // Where in the log the items may have come to. A line in front of a gap may
+            // have been cut off.
+            let mut places = BTreeSet::from([(0, false)]);
+            for item in &items {
+                places = places
+                    .into_iter()
+                    .flat_map(|(at, cut)| match item {
+                        LogItem::Gap { bytes } => {
+                            vec![(at + usize::try_from(bytes.unwrap()).unwrap(), false)]
+                        }
+                        LogItem::Line(_) if cut => vec![],
+                        LogItem::Line(line) => match log[at..].strip_prefix(line.as_str()) {
+                            Some(rest) if rest.starts_with('\n') => {
+                                let end = at + line.len();
+                                vec![(end, true), (end + 1, false)]
+                            }
+                            Some(_) => vec![(at + line.len(), true)],
+                            None => vec![],
+                        },
+                    })
+                    .filter(|(at, _)| log.is_char_boundary(*at))
+                    .collect();
+                prop_assert!(!places.is_empty(), "{:?} {:?}", item, items);
+            }
+            prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Waiting for a job to end.
 
 use std::{
+    fmt,
     future::IntoFuture,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -12,54 +14,13 @@ use modelarts_api::{
 };
 
 use crate::{
-    clock::since, error::Error, event_kind::EventKind, job::Job, page::Results, patience::Patience,
+    clock::since,
+    error::Error,
+    job::Job,
+    outcome::{Outcome, outcome},
+    page::Results,
+    patience::Patience,
 };
-
-/// How a job ended, or why the wait did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The job did what it was to do.
-    Completed,
-    /// The job's code failed.
-    Failed {
-        /// The exit code, if the service says it.
-        exit_code: Option<i64>,
-        /// The task that failed first, such as `worker-0`.
-        task: Option<String>,
-        /// What the service says about it.
-        message: Option<String>,
-    },
-    /// The job was stopped.
-    Terminated {
-        /// By whom.
-        by: TerminatedBy,
-    },
-    /// The platform failed: the job could not be made, or was lost.
-    Abnormal {
-        /// What the service says about it, such as `CreateFailed`.
-        secondary_phase: Option<SecondaryPhase>,
-    },
-    /// The job was deleted while it was waited for.
-    Vanished,
-    /// The time limit of the wait was reached. The job goes on.
-    TimedOut,
-}
-
-/// Who stopped a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TerminatedBy {
-    /// A user.
-    User,
-    /// The limit that the job itself set for its duration.
-    AutoStop {
-        /// The limit.
-        hours: u32,
-    },
-    /// The events do not say.
-    Unknown,
-}
 
 /// What a wait saw.
 #[derive(Clone, Debug)]
@@ -78,9 +39,9 @@ pub struct Observation {
 /// The end of a wait.
 #[derive(Clone, Debug)]
 pub struct Waited {
-    job: Job,
-    outcome: Outcome,
-    errors: u32,
+    pub(crate) job: Job,
+    pub(crate) outcome: Outcome,
+    pub(crate) errors: u32,
 }
 
 impl Waited {
@@ -110,13 +71,28 @@ impl Waited {
 }
 
 /// A wait for the end of a job. Await it, or [`observe`](Self::observe) it.
-#[derive(Clone, Debug)]
+///
+/// Answers that fail in passing are passed over and counted, for up to a quarter of an
+/// hour without a good one.
+#[derive(Clone)]
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
     shortest: Duration,
     longest: Duration,
     timeout: Option<Duration>,
+    until: Option<Predicate>,
+}
+
+type Predicate = Arc<dyn Fn(&Job) -> bool + Send + Sync>;
+
+impl fmt::Debug for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait")
+            .field("job", &self.job)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Wait {
@@ -126,6 +102,7 @@ impl Wait {
             shortest: Duration::from_secs(1),
             longest: Duration::from_secs(30),
             timeout: None,
+            until: None,
         }
     }
 
@@ -140,6 +117,25 @@ impl Wait {
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.shortest = shortest;
         self.longest = longest.max(shortest);
+        self
+    }
+
+    /// Ends the wait, with [`Outcome::Reached`], as soon as this holds for the job. When
+    /// the job ends before that, the wait ends as always.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Outcome, types::Phase};
+    ///
+    /// let wait = job.wait().until(|job| job.phase() == Phase::Running);
+    /// match wait.await?.outcome() {
+    ///     Outcome::Reached => println!("it runs"),
+    ///     other => println!("it never ran: {other:?}"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn until(mut self, holds: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
+        self.until = Some(Arc::new(holds));
         self
     }
 
@@ -226,7 +222,15 @@ impl Watch {
                     continue;
                 }
             }
-            let outcome = outcome(&self.wait.job).await;
+            let holds = self
+                .wait
+                .until
+                .as_ref()
+                .is_some_and(|holds| holds(&self.wait.job));
+            let outcome = match holds {
+                true => Some(Outcome::Reached),
+                false => outcome(&self.wait.job).await,
+            };
             let now_seen = (
                 self.wait.job.phase(),
                 self.wait.job.secondary_phase().cloned(),
@@ -257,44 +261,4 @@ impl Watch {
             errors: self.patience.errors,
         }
     }
-}
-
-/// How a job ended, if it has.
-async fn outcome(job: &Job) -> Option<Outcome> {
-    match job.phase() {
-        Phase::Completed => Some(Outcome::Completed),
-        Phase::Failed => {
-            let first = job
-                .status()
-                .and_then(|status| status.task_statuses.first())
-                .cloned()
-                .unwrap_or_default();
-            Some(Outcome::Failed {
-                exit_code: first.exit_code,
-                task: first.task,
-                message: first.message.filter(|message| !message.is_empty()),
-            })
-        }
-        Phase::Terminated => Some(Outcome::Terminated {
-            by: terminated_by(job).await,
-        }),
-        Phase::Abnormal => Some(Outcome::Abnormal {
-            secondary_phase: job.secondary_phase().cloned(),
-        }),
-        _ => None,
-    }
-}
-
-/// The status of a job does not say who stopped it; its events do.
-async fn terminated_by(job: &Job) -> TerminatedBy {
-    let mut newest = job.events().newest_first().stream().take(100);
-    // An answer that fails costs this detail, and not the outcome.
-    while let Ok(Some(event)) = newest.try_next().await {
-        match event.kind() {
-            EventKind::AutoStopped { hours } => return TerminatedBy::AutoStop { hours },
-            EventKind::StoppedByUser => return TerminatedBy::User,
-            _ => {}
-        }
-    }
-    TerminatedBy::Unknown
 }

@@ -1,0 +1,70 @@
+//! Where a list was left, to go on another time.
+
+use modelarts_api::Offset;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// Where a list was left. It can be stored with serde, and given to `resume` of the
+/// same list with the same conditions, in another process and on another day.
+///
+/// It holds the last few rows that were read, or their ids, because numbers of rows
+/// mean nothing in a list that changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// The operation that makes the list.
+    pub(crate) list: String,
+    /// How many rows of the list lie before it.
+    pub(crate) read: u64,
+    /// The keys of the last rows.
+    pub(crate) last: Vec<String>,
+    /// Whether rows were read that are not among them.
+    pub(crate) more: bool,
+    /// What offsets count, where that was found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) counts: Option<Counts>,
+}
+
+/// What offsets count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Counts {
+    Pages,
+    Records,
+}
+
+impl Counts {
+    pub(crate) fn of(offset: Offset) -> Option<Self> {
+        match offset {
+            Offset::PageIndex => Some(Self::Pages),
+            Offset::Record => Some(Self::Records),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn offset(self) -> Offset {
+        match self {
+            Self::Pages => Offset::PageIndex,
+            Self::Records => Offset::Record,
+        }
+    }
+}
+
+impl Position {
+    /// How many rows of the list lie before it.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.read
+    }
+
+    /// Refuses a position in another list.
+    pub(crate) fn check(&self, list: &str) -> Result<(), Error> {
+        if self.list == list {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "resume: the position is one in {}, and this is {list}",
+            self.list
+        )))
+    }
+}

@@ -1,0 +1,312 @@
+//! Following events, logs and whole jobs.
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::{Fault, Timing};
+use modelarts_ext::{Job, LogItem, News, RetryPolicy};
+use serde_json::json;
+use support::{Gate, Reply, Server, Site, TestClock, json_answer};
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn details(phase: &str) -> Reply {
+    let body = json!({"metadata": {"id": "job-1", "name": "restarted"},
+                      "status": {"phase": phase, "tasks": ["worker-0"]}});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+fn events(rows: &[(u32, &str)]) -> Reply {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(second, message)| {
+            json!({"time": format!("2026-01-15T16:30:{second:02}+08:00"), "level": "Info",
+                   "source": "Job", "message": message})
+        })
+        .collect();
+    let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Job) {
+    let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
+    let clock = TestClock::new();
+    let client = server.client(&clock).build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    (server, clock, job)
+}
+
+#[tokio::test]
+async fn events_are_followed_across_restarts_of_the_job() {
+    let first = [(1, "Training job is running."), (9, "Training job failed.")];
+    let second = [
+        first[0],
+        first[1],
+        (20, "The training job has been restarted."),
+    ];
+    let third = [
+        first[0],
+        // One that comes late, and one that is equal to another.
+        (1, "Training job is running."),
+        first[1],
+        second[2],
+        (40, "Training job executed."),
+    ];
+    let (server, clock, job) = scripted([
+        details("Failed"),
+        events(&first),
+        details("Failed"),
+        events(&first),
+        details("Running"),
+        events(&second),
+        details("Running"),
+        events(&second),
+        details("Completed"),
+        events(&third),
+        details("Completed"),
+        events(&third),
+        details("Completed"),
+        events(&third),
+    ])
+    .await;
+    let events = job.events().quiet(seconds(10)).follow();
+    let events: Vec<_> = events.try_collect().await.unwrap();
+    let lines: Vec<_> = events.iter().map(|event| event.message()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Training job is running.",
+            "Training job failed.",
+            "The training job has been restarted.",
+            "Training job is running.",
+            "Training job executed.",
+        ]
+    );
+    // Two looks after the end, ten seconds in all.
+    assert_eq!(clock.slept(), [seconds(5); 6]);
+    assert_eq!(server.left(), 0);
+    // The second look asks from two minutes, and a second, before the newest event.
+    let window = "end_time=1768552250000&limit=100&offset=0&order=asc&start_time=1768465688000";
+    assert!(
+        server.requests()[4].contains(window),
+        "{}",
+        server.requests()[4]
+    );
+}
+
+fn preview(text: &str) -> Reply {
+    let body = json!({"content": text, "current_size": text.len(), "full_size": text.len()});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+#[tokio::test]
+async fn a_log_is_followed_across_restarts_of_its_task() {
+    let (server, _, job) = scripted([
+        details("Failed"),
+        preview("first run\n"),
+        details("Running"),
+        json_answer("204 No Content", "", ""),
+        details("Running"),
+        preview("again\n"),
+        details("Completed"),
+        preview("again\nand done"),
+        details("Completed"),
+        preview("again\nand done"),
+        details("Completed"),
+        preview("again\nand done"),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(seconds(10)).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    let lines = ["first run", "again", "and done"];
+    assert_eq!(items, lines.map(|line| LogItem::Line(line.into())));
+    assert_eq!(server.left(), 0);
+}
+
+/// What is told, as lines.
+fn lines(news: &[News], id: &str) -> Vec<String> {
+    let lines = news.iter().map(|news| match news {
+        News::Phase(job) => format!("= {}", job.phase()),
+        News::Event(event) => format!("! {}", event.message().replace(id, "ID")),
+        News::Log {
+            task,
+            item: LogItem::Line(line),
+        } => format!("{task}: {line}"),
+        other => format!("{other:?}"),
+    });
+    lines.collect()
+}
+
+#[tokio::test]
+async fn a_job_is_followed_as_a_whole() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let script = gate.script("print('hello', flush=True)", "print('bye')");
+    let job = site.script("whole", &script).submit().await.unwrap();
+    let waiting = gate.reached().await;
+    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+    site.clock.step(async move {
+        waiting.let_through().await;
+        emulator.settled(&id).await;
+    });
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    assert_eq!(
+        lines(&news, job.id()),
+        [
+            "= Running",
+            "! Training job created.",
+            "! The training job is queuing and awaiting resource allocation.",
+            "! [Pod: modelarts-job-ID-worker-0] Pulled: Successfully pulled image \
+             \"pytorch_1.8.0\"",
+            "! [Pod: modelarts-job-ID-worker-0] SuccessfulCreate: Created container",
+            "! [Pod: modelarts-job-ID-worker-0] Started: Started container",
+            "! [worker-0] The training code is being downloaded.",
+            "! [worker-0] [Duration: 0.000] Training code downloaded.",
+            "! Training job is running.",
+            "! [worker-0] training started.",
+            "worker-0: hello",
+            "worker-0: bye",
+            "! [worker-0] Training finished. Exit code 0.",
+            "! Training job executed.",
+            "! Billing information synchronized.",
+            "= Completed",
+        ]
+    );
+    assert_eq!(site.clock.slept(), [seconds(5); 7]);
+}
+
+#[tokio::test]
+async fn all_tasks_of_a_job_are_followed() {
+    let site = Site::start().await;
+    let script = "import os\nprint('I am', os.environ['VC_TASK_INDEX'])";
+    let job = site.run(site.script("many", script).nodes(2)).await;
+    let news = job.follow().quiet(Duration::ZERO).stream();
+    let news: Vec<_> = news.try_collect().await.unwrap();
+    let lines = lines(&news, job.id());
+    for task in ["worker-0", "worker-1"] {
+        let index = &task[7..];
+        let line = lines
+            .iter()
+            .position(|line| *line == format!("{task}: I am {index}"));
+        let end = format!("! [{task}] Training finished. Exit code 0.");
+        let end = lines.iter().position(|line| *line == end);
+        assert!(line.is_some() && line < end, "{lines:?}");
+    }
+    assert_eq!(site.clock.slept(), []);
+
+    let news = job.follow().quiet(Duration::ZERO).without_logs().stream();
+    let news: Vec<_> = news.try_collect().await.unwrap();
+    assert!(!news.iter().any(|news| matches!(news, News::Log { .. })));
+    assert!(matches!(news.last(), Some(News::Phase(_))));
+}
+
+#[tokio::test]
+async fn a_job_that_is_deleted_vanishes() {
+    let mut timing = Timing::instant();
+    timing.queuing = seconds(1000);
+    let site = Site::with(|builder| builder.timing(timing)).await;
+    let job = site.script("vanishing", "").submit().await.unwrap();
+    site.emulator.wait_for(job.id(), "Pending").await.unwrap();
+    let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
+    site.clock.step(async move {
+        deleted.delete().await.unwrap();
+        emulator.gone(deleted.id()).await;
+    });
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    assert_eq!(
+        lines(&news, job.id()),
+        [
+            "= Pending",
+            "! Training job created.",
+            "! The training job is queuing and awaiting resource allocation.",
+            "Vanished",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn answers_that_fail_in_passing_do_not_end_it() {
+    let site = Site::start().await;
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = site.run(site.script("bumpy", "print('x')")).await;
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    for operation in [
+        "ShowTrainingJobDetails",
+        "ListTrainingJobEvents",
+        "ShowTrainingJobLogsPreview",
+    ] {
+        site.fault(1, operation, Fault::Reset);
+    }
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    let lines = lines(&news, job.id());
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with('!')).count(),
+        12
+    );
+    assert_eq!(
+        lines.iter().filter(|line| *line == "worker-0: x").count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_job_tells_what_people_look_for() {
+    let server = Server::start([
+        json_answer(
+            "200 OK",
+            "",
+            &json!({
+                "metadata": {"id": "job-1", "create_time": 1_641_892_642_625_i64},
+                "spec": {"log_export_path": {"obs_url": "obs://bucket/logs/"}},
+                "status": {
+                    "phase": "Failed", "start_time": 1_641_892_655_000_i64, "duration": 268_000,
+                    "running_records": [
+                        {"start_at": 1_701_327_093, "end_at": 1_701_322_341,
+                         "end_reason": "exit with 127", "start_type": "init_or_rescheduled"},
+                        {"start_at": 1_701_327_193, "start_type": "restarted"},
+                    ],
+                    "task_statuses": [{"task": "worker-1", "exit_code": 127, "message": "no"}],
+                },
+                "tasks": [{"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w/"}}],
+            })
+            .to_string(),
+        ),
+        json_answer(
+            "200 OK",
+            "",
+            &json!({"metadata": {"id": "job-2", "create_time": 1000},
+                "status": {"phase": "Creating", "start_time": 0, "duration": 0},
+                "spec": {"log_export_path": {}}})
+            .to_string(),
+        ),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    assert_eq!(job.time_queued(), Some(Duration::from_millis(12_375)));
+    assert_eq!(job.time_run(), Some(seconds(268)));
+    assert_eq!(job.restarts(), Some(1));
+    assert_eq!(job.runs()[0].end_reason.as_deref(), Some("exit with 127"));
+    assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
+    let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
+    assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
+    assert_eq!(
+        job.log_object("worker-1").as_deref(),
+        Some("obs://bucket/logs/modelarts-job-job-1-worker-1.log")
+    );
+
+    let new = client.training_jobs().get("job-2").await.unwrap();
+    assert_eq!(
+        (new.started_at(), new.time_queued(), new.time_run()),
+        (None, None, None)
+    );
+    assert_eq!((new.restarts(), new.exit_codes().count()), (None, 0));
+    assert_eq!(
+        (new.log_dirs().count(), new.log_object("worker-0")),
+        (0, None)
+    );
+}
