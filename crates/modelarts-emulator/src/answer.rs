@@ -33,6 +33,7 @@ enum AnswerBody {
     Empty,
     Json(Value),
     Html(String),
+    Text(Vec<u8>),
 }
 
 impl Answer {
@@ -46,6 +47,10 @@ impl Answer {
 
     pub(crate) fn html(status: StatusCode, page: String) -> Self {
         Self::of(status, AnswerBody::Html(page))
+    }
+
+    pub(crate) fn text(status: StatusCode, content: Vec<u8>) -> Self {
+        Self::of(status, AnswerBody::Text(content))
     }
 
     /// No answer: the connection is cut.
@@ -89,6 +94,7 @@ impl Answer {
         let (content_type, bytes) = match self.body {
             AnswerBody::Empty => (None, Bytes::new()),
             AnswerBody::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
+            AnswerBody::Text(content) => (Some("text/plain; charset=utf-8"), Bytes::from(content)),
             AnswerBody::Html(page) => (Some("text/html"), Bytes::from(page)),
         };
         let length = bytes.len();

@@ -69,6 +69,15 @@ impl<'a> Field<'a> {
         Ok(text)
     }
 
+    /// A text of at most so many characters.
+    pub(crate) fn up_to(&self, most: usize) -> Result<&'a str, ApiError> {
+        let text = self.text()?;
+        if text.chars().count() > most {
+            return Err(self.must(format!("have at most {most} characters")));
+        }
+        Ok(text)
+    }
+
     pub(crate) fn integer(&self) -> Result<i64, ApiError> {
         self.value
             .as_i64()

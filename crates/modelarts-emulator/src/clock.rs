@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 /// What [`Clock::sleep`] returns.
@@ -22,6 +23,10 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn now(&self) -> SystemTime;
     /// Ready after `duration` has passed on this clock; at once if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
+    /// Moves the clock forward, if it is one that can be moved. Whether it was.
+    fn leap(&self, _duration: Duration) -> bool {
+        false
+    }
 }
 
 /// The clock on the wall.
@@ -112,10 +117,15 @@ impl Clock for ManualClock {
             }
         })
     }
+
+    fn leap(&self, duration: Duration) -> bool {
+        self.advance(duration);
+        true
+    }
 }
 
 /// A point in time with the service's precision: whole milliseconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Moment(i64);
 
 /// The service reports event times in this zone, whatever the region (checklist.md, seed 001).
@@ -147,7 +157,12 @@ impl Moment {
 
     /// Seconds from `earlier` to here, never negative.
     pub(crate) fn seconds_since(self, earlier: Self) -> f64 {
-        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0)).as_secs_f64()
+        self.since(earlier).as_secs_f64()
+    }
+
+    /// The time from `earlier` to here, never negative.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
     /// `2022-11-26T16:01:36+08:00`, milliseconds cut off.
@@ -155,6 +170,17 @@ impl Moment {
         self.timestamp()
             .display_with_offset(Offset::constant(REPORTED_OFFSET))
             .to_string()
+    }
+
+    /// This much later.
+    pub(crate) fn plus(self, duration: Duration) -> Self {
+        Self(self.0 + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2))
+    }
+
+    /// `2026-01-15T08:30:45.123000Z`, as IAM writes times.
+    pub(crate) fn utc_micros(self) -> String {
+        let time = Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::UNIX_EPOCH);
+        time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
     /// `20260115T083045Z`, the form of the header `X-Sdk-Date`.

@@ -2,20 +2,24 @@
 //! `Origin` as all others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::faults::FaultRule;
+use crate::lifecycle::{State as Phase, Stop};
 use crate::routes::new_request_id;
+use crate::store::Job;
 
 pub(crate) fn routes() -> Router<Arc<Core>> {
     Router::new()
@@ -25,6 +29,9 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
             get(list_faults).post(add_fault).delete(clear_faults),
         )
         .route("/_emulator/requests", get(requests))
+        .route("/_emulator/clock", get(tell_time).post(move_clock))
+        .route("/_emulator/reset", post(reset))
+        .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
 async fn health(State(core): State<Arc<Core>>) -> Response {
@@ -57,6 +64,78 @@ async fn clear_faults(State(core): State<Arc<Core>>) -> Response {
 
 async fn requests(State(core): State<Arc<Core>>) -> Response {
     reply(Ok(Answer::json(StatusCode::OK, json!(core.counts.all()))))
+}
+
+/// The emulator's time.
+async fn tell_time(State(core): State<Arc<Core>>) -> Response {
+    let now = Moment::now(core.clock.as_ref());
+    let body = json!({"now": now.utc_micros(), "millis": now.millis()});
+    reply(Ok(Answer::json(StatusCode::OK, body)))
+}
+
+/// Most seconds of one leap: ten years.
+const FURTHEST: f64 = 315_360_000.0;
+
+/// `{"advance_seconds": 60}` moves a clock that stands still.
+async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
+    let seconds = serde_json::from_slice::<Value>(&body)
+        .ok()
+        .and_then(|body| body.get("advance_seconds")?.as_f64())
+        .filter(|seconds| (0.0..=FURTHEST).contains(seconds));
+    let Some(seconds) = seconds else {
+        return reply(Err(ApiError::bad_control_request(
+            "The body must be like {\"advance_seconds\": 60}.",
+        )));
+    };
+    if core.clock.leap(Duration::from_secs_f64(seconds)) {
+        return tell_time(State(core)).await;
+    }
+    reply(Err(ApiError::bad_control_request(
+        "This emulator runs on the clock on the wall; start it with --clock manual.",
+    )))
+}
+
+/// Deletes all jobs, algorithms, experiments, faults and counts. Answers when the jobs have gone.
+async fn reset(State(core): State<Arc<Core>>) -> Response {
+    core.faults.clear();
+    core.counts.clear();
+    core.algorithms.clear();
+    core.experiments.clear();
+    let ids: Vec<String> = core
+        .store
+        .all(|jobs| jobs.map(|job| job.id.clone()).collect());
+    for id in &ids {
+        let now = Moment::now(core.clock.as_ref());
+        core.store.update(id, |job| {
+            job.advance(Phase::Terminating, now);
+            job.ask_to_stop(Stop::Deleted);
+        });
+    }
+    for id in ids {
+        let settled = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        core.store.wait(&id, settled).await;
+        core.runner.remove(id.clone()).await;
+        core.store.remove(&id);
+    }
+    reply(Ok(Answer::empty(StatusCode::NO_CONTENT)))
+}
+
+/// The log that a link leads to, as text, all of it.
+async fn follow_link(
+    State(core): State<Arc<Core>>,
+    Path((token, _)): Path<(String, String)>,
+) -> Response {
+    let now = Moment::now(core.clock.as_ref());
+    let Some(worker) = core.links.follow(&token, now) else {
+        return reply(Ok(Answer::text(
+            StatusCode::FORBIDDEN,
+            b"Request has expired".to_vec(),
+        )));
+    };
+    reply(match core.runner.log_tail(worker, u64::MAX).await {
+        Ok(Some(log)) => Ok(Answer::text(StatusCode::OK, log.content)),
+        _ => Ok(Answer::text(StatusCode::NOT_FOUND, Vec::new())),
+    })
 }
 
 fn reply(result: Result<Answer, ApiError>) -> Response {

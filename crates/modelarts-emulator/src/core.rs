@@ -6,26 +6,43 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::accounts::Accounts;
 use crate::clock::Clock;
-use crate::confined::Confined;
 use crate::events::Wording;
 use crate::faults::Faults;
+use crate::lifecycle::RestartOn;
+use crate::links::Links;
+use crate::metrics::Metrics;
 use crate::operation::Counts;
+use crate::quotas::Quotas;
+use crate::records::Records;
+use crate::rules::Terms;
 use crate::runner::Runner;
+use crate::scheduler::Scheduler;
 use crate::store::Store;
 use crate::timing::Timing;
 
 /// The emulator without its socket.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) identity: Identity,
+    pub(crate) accounts: Accounts,
     /// The port it listens on, for its own origin.
     pub(crate) port: u16,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
-    pub(crate) obs: Confined,
+    pub(crate) restart_on: RestartOn,
+    /// What creations are judged by.
+    pub(crate) terms: Terms,
     pub(crate) store: Store,
+    pub(crate) algorithms: Records,
+    pub(crate) experiments: Records,
+    pub(crate) quotas: Quotas,
+    pub(crate) links: Links,
+    /// Whether an output path that an active job writes to is refused.
+    pub(crate) one_job_per_output: bool,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
@@ -33,50 +50,40 @@ pub(crate) struct Core {
     work: Mutex<JoinSet<()>>,
 }
 
-/// The one project and its one user.
-pub(crate) struct Identity {
-    pub(crate) project_id: String,
-    pub(crate) access_key: String,
-    pub(crate) secret_key: String,
-    /// Tokens that are accepted in `X-Auth-Token`.
-    pub(crate) tokens: Vec<String>,
-}
-
-/// What searches by `user_id` compare with.
-pub(crate) const USER_ID: &str = "00000000000000000000000000000001";
-/// `metadata.user_name`, once the service knows it.
-pub(crate) const USER_NAME: &str = "emulator";
-
-impl std::fmt::Debug for Identity {
-    /// Without its secrets.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity")
-            .field("project_id", &self.project_id)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The parts of a core that its builder chooses.
 pub(crate) struct Parts {
-    pub(crate) identity: Identity,
+    pub(crate) accounts: Accounts,
+    pub(crate) quotas: Quotas,
+    pub(crate) one_job_per_output: bool,
     pub(crate) port: u16,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
-    pub(crate) obs: Confined,
+    pub(crate) restart_on: RestartOn,
+    pub(crate) terms: Terms,
     pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) store: Store,
 }
 
 impl Core {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
         Arc::new(Self {
-            identity: parts.identity,
+            accounts: parts.accounts,
             port: parts.port,
             clock: parts.clock,
             timing: parts.timing,
             wording: parts.wording,
-            obs: parts.obs,
-            store: Store::new(),
+            restart_on: parts.restart_on,
+            terms: parts.terms,
+            store: parts.store,
+            algorithms: Records::default(),
+            experiments: Records::default(),
+            quotas: parts.quotas,
+            links: Links::default(),
+            one_job_per_output: parts.one_job_per_output,
+            scheduler: parts.scheduler,
+            metrics: Arc::default(),
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),

@@ -3,31 +3,69 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::events::EventKind;
-use crate::lifecycle::{State, Stop};
+use crate::lifecycle::{RestartOn, State, Stop};
 use crate::request::{JobRequest, LogExport};
-use crate::runner::{Run, Worker};
-use crate::store::{RecordEnd, TaskFailure};
+use crate::runner::Worker;
+use crate::scheduler::{Asked, Place};
+use crate::store::{Job, RecordEnd, TaskFailure};
 
-/// How the life of a job ended, before the final event says so.
+/// How a run of a job ended, before an event says so.
 #[derive(Debug)]
-enum Ending {
+pub(crate) enum Ending {
     /// All workers ended; the first that did not end with 0, if there is one.
     Exited(Option<TaskFailure>),
     /// Somebody ended it. The worker and its exit code, if it ran.
     Stopped(Stop, Option<TaskFailure>),
     /// Its code or its data could not be brought in.
     Unprepared(String),
+    /// Another job took its nodes.
+    Preempted,
+    /// It waited too long for nodes to run again.
+    NoNodes,
 }
 
-/// Drives the job until nothing will happen to it any more.
-pub(crate) async fn drive(core: Arc<Core>, id: String) {
+/// How often a job may run again after a failure.
+#[derive(Clone, Copy, Debug)]
+struct Restarts {
+    left: u32,
+}
+
+impl Restarts {
+    /// "Consecutive" is documented for unconditional restarts; on one machine all are.
+    const UNCONDITIONAL: u32 = 3;
+
+    fn of(request: &JobRequest, on: RestartOn) -> Self {
+        let retry = request.retry;
+        let left = match (retry.unconditional, retry.times, on) {
+            (true, 0, _) => Self::UNCONDITIONAL,
+            (true, times, _) => times.min(Self::UNCONDITIONAL),
+            (false, times, RestartOn::AnyFailure) => times,
+            (false, _, RestartOn::Fault) => 0,
+        };
+        Self { left }
+    }
+}
+
+/// What a job asks of its pool.
+pub(crate) fn asked(job: &Job, again: bool) -> Asked {
+    Asked {
+        job: job.id.clone(),
+        pool: job.request.pool_id.clone().unwrap_or_default(),
+        nodes: job.request.node_count,
+        priority: job.priority,
+        preemptible: job.preemptible,
+        again,
+    }
+}
+
+/// Drives the job until nothing will happen to it any more. `place` is its place in the queue.
+pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
     let job = core
         .store
         .read(&id, |job| (Arc::clone(&job.request), job.stop_requests()));
@@ -41,194 +79,157 @@ pub(crate) async fn drive(core: Arc<Core>, id: String) {
             index,
         })
         .collect();
-    let driver = Driver {
+    let mut restarts = Restarts::of(&request, core.restart_on);
+    let mut driver = Driver {
         core: Arc::clone(&core),
         id: id.clone(),
         request,
         workers,
         stop,
+        place: Some(place),
+        timed: false,
+        out_of_time: Mutex::new(Box::pin(std::future::pending())),
     };
-    let ending = match driver.live().await {
-        Ok(ending) => ending,
-        Err(stop) => Ending::Stopped(stop, None),
+    // A job that an earlier process has left in the queue goes on from there.
+    let mut first = core.store.read(&id, |job| job.state) == Some(State::Creating);
+    let ending = loop {
+        let ending = match driver.live(first).await {
+            Ok(ending) => ending,
+            Err(stop) => Ending::Stopped(stop, None),
+        };
+        first = false;
+        if !driver.again(&ending, &mut restarts).await {
+            break ending;
+        }
     };
     driver.finish(ending).await;
     core.store.update(&id, |job| job.settled = true);
 }
 
-struct Driver {
-    core: Arc<Core>,
-    id: String,
-    request: Arc<JobRequest>,
-    workers: Vec<Worker>,
-    stop: watch::Receiver<Option<Stop>>,
+/// One job on its way.
+pub(crate) struct Driver {
+    pub(crate) core: Arc<Core>,
+    pub(crate) id: String,
+    pub(crate) request: Arc<JobRequest>,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) stop: watch::Receiver<Option<Stop>>,
+    pub(crate) place: Option<Place>,
+    /// Whether the limit below has been set.
+    timed: bool,
+    /// Ready when the job has run as long as it may.
+    pub(crate) out_of_time: Mutex<crate::clock::Sleep>,
 }
 
 impl Driver {
-    /// From Creating to the end of the code. An error is a request to stop that came before
-    /// the code was started.
-    async fn live(&self) -> Result<Ending, Stop> {
+    /// From Creating, or from the queue, to the end of the code. An error is a request to stop
+    /// that came before the code was started.
+    async fn live(&mut self, first: bool) -> Result<Ending, Stop> {
         let timing = self.core.timing.clone();
-        self.pause(timing.creating).await?;
-        self.advance(State::Queuing, EventKind::Queuing)?;
-        self.pause(timing.queuing).await?;
-        for worker in &self.workers {
-            let pod = worker.pod();
-            let image = self.request.image().to_owned();
-            self.note(EventKind::PodPulled {
-                pod: pod.clone(),
-                image,
-            });
-            self.note(EventKind::PodCreated { pod: pod.clone() });
-            self.note(EventKind::PodStarted { pod });
+        if first {
+            self.pause(timing.creating).await?;
+            self.advance(State::Queuing, EventKind::Queuing)?;
         }
-        for worker in &self.workers {
-            if let Err(cause) = self.prepare(worker).await? {
-                return Ok(Ending::Unprepared(cause));
-            }
+        self.pause(timing.queuing).await?;
+        if !self.nodes(first).await? {
+            return Ok(Ending::NoNodes);
+        }
+        if let Err(cause) = self.prepare(first).await? {
+            return Ok(Ending::Unprepared(cause));
         }
         self.pause(timing.starting).await?;
         self.advance(State::Running, EventKind::Running)?;
-        let limit = self.request.auto_stop();
-        // The limit counts from Running, also on a clock that leaps.
-        let mut out_of_time = match limit {
-            Some(limit) => self.core.clock.sleep(limit),
-            None => Box::pin(std::future::pending()),
-        };
-        self.pause(timing.first_step).await?;
-        let mut runs = Vec::new();
-        for worker in &self.workers {
-            let task = worker.task();
-            self.note(EventKind::TaskStarted { task: task.clone() });
-            runs.push((task, self.core.runner.start(worker.clone()).await));
-        }
-        Ok(self.run(runs, &mut out_of_time).await)
-    }
-
-    /// Brings code and inputs to one worker. The inner error is the cause of a failure.
-    async fn prepare(&self, worker: &Worker) -> Result<Result<(), String>, Stop> {
-        let runner = Arc::clone(&self.core.runner);
-        let task = worker.task();
-        if self.request.code_dir.is_some() {
-            self.note(EventKind::CodeDownloading { task: task.clone() });
-            let begin = self.now();
-            let result = runner.download_code(worker.clone()).await;
-            let seconds = self.now().seconds_since(begin);
-            let task = task.clone();
-            match result {
-                Ok(()) => self.note(EventKind::CodeDownloaded { task, seconds }),
-                Err(error) => {
-                    let cause = error.to_string();
-                    self.note(EventKind::CodeDownloadFailed {
-                        task,
-                        seconds,
-                        cause,
-                    });
-                    return Ok(Err(format!(
-                        "the training code cannot be downloaded: {error}"
-                    )));
-                }
-            }
-        }
-        for (index, input) in self.request.inputs.iter().enumerate() {
-            self.stopped()?;
-            self.note(EventKind::InputDownloading { task: task.clone() });
-            let begin = self.now();
-            let result = runner.download_input(worker.clone(), index).await;
-            let seconds = self.now().seconds_since(begin);
-            let (task, parameter) = (task.clone(), input.name.clone());
-            match result {
-                Ok(()) => self.note(EventKind::InputDownloaded {
-                    task,
-                    seconds,
-                    parameter,
-                }),
-                Err(error) => {
-                    let cause = error.to_string();
-                    self.note(EventKind::InputDownloadFailed {
-                        task,
-                        seconds,
-                        parameter,
-                        cause,
-                    });
-                    let (name, obs) = (&input.name, &input.obs);
-                    return Ok(Err(format!(
-                        "the training input {name} cannot be downloaded from {obs}: {error}"
-                    )));
-                }
-            }
-        }
-        self.stopped()?;
-        Ok(Ok(()))
-    }
-
-    /// Waits for the workers. The first that does not end with 0 ends the others, and so does a
-    /// request to stop.
-    async fn run(
-        &self,
-        mut runs: Vec<(String, Box<dyn Run>)>,
-        out_of_time: &mut crate::clock::Sleep,
-    ) -> Ending {
-        let grace = self.core.timing.grace;
-        let mut ended = vec![None; runs.len()];
-        let mut failure: Option<TaskFailure> = None;
-        let mut stop = None;
+        if !self.timed
+            && let Some(limit) = self.request.auto_stop()
         {
-            let mut waiting: FuturesUnordered<_> = runs
-                .iter_mut()
-                .enumerate()
-                .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
-                .collect();
-            let mut requests = self.stop.clone();
-            while failure.is_none() && stop.is_none() {
-                tokio::select! {
-                    // A code that has ended has ended, whatever else is asked.
-                    biased;
-                    exited = waiting.next() => {
-                        let Some((index, task, exit_code)) = exited else { break };
-                        ended[index] = Some(exit_code);
-                        self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
-                        if exit_code != 0 {
-                            failure = Some(TaskFailure { task, exit_code });
-                        }
-                    }
-                    why = asked_to_stop(&mut requests) => stop = Some(why),
-                    () = &mut *out_of_time => {
-                        stop = Some(Stop::AfterHours(self.request.auto_stop_hours.unwrap_or_default()));
-                    }
-                }
+            self.timed = true;
+            // The limit counts from the first Running, also on a clock that leaps.
+            let ran = if first { Duration::ZERO } else { self.ran() };
+            *self.out_of_time.lock() = self.core.clock.sleep(limit.saturating_sub(ran));
+        }
+        self.pause(timing.first_step).await?;
+        Ok(self.work().await)
+    }
+
+    /// How long ago the job ran first.
+    fn ran(&self) -> Duration {
+        let started = self.core.store.read(&self.id, |job| job.started).flatten();
+        started.map_or(Duration::ZERO, |started| self.now().since(started))
+    }
+
+    /// Waits for the nodes. False if a job that runs again has waited too long.
+    async fn nodes(&mut self, first: bool) -> Result<bool, Stop> {
+        if self.place.is_none() {
+            let asked = self.core.store.read(&self.id, |job| asked(job, true));
+            let asked = asked.ok_or(Stop::Deleted)?;
+            self.place = Some(self.core.scheduler.enqueue(asked));
+        }
+        let mut requests = self.stop.clone();
+        let Some(place) = &mut self.place else {
+            return Ok(true);
+        };
+        if place.holds() {
+            return Ok(true);
+        }
+        let patience = if first {
+            Box::pin(std::future::pending())
+        } else {
+            self.core.clock.sleep(self.core.timing.requeue)
+        };
+        tokio::select! {
+            biased;
+            stop = asked_to_stop(&mut requests) => Err(stop),
+            () = place.granted() => Ok(true),
+            () = patience => Ok(false),
+        }
+    }
+
+    /// Whether the job goes back to the queue, and if so, puts it there.
+    async fn again(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
+        let preempted = match ending {
+            Ending::Exited(Some(_)) if restarts.left > 0 => false,
+            Ending::Preempted => true,
+            _ => return false,
+        };
+        if !preempted {
+            self.settle(self.core.timing.before_upload).await;
+        }
+        self.upload().await;
+        let now = self.now();
+        let back = self.core.store.update(&self.id, |job| {
+            if job.stop_reason().is_some() || !job.advance(State::Queuing, now) {
+                return false;
             }
+            if let Some(record) = job.records.last_mut() {
+                record.end = Some(RecordEnd {
+                    recover: Some("job_reschedule".to_owned()),
+                    ..record_end(ending, now)
+                });
+            }
+            job.note(
+                if preempted {
+                    EventKind::Preempted
+                } else {
+                    EventKind::Restarted
+                },
+                now,
+            );
+            job.note(EventKind::Queuing, now);
+            job.schedule_count += 1;
+            true
+        });
+        if back != Some(true) {
+            return false;
         }
-        if let Some(why) = stop {
-            // For auto stop nobody has changed the state yet.
-            let now = self.now();
-            self.core.store.update(&self.id, |job| {
-                job.advance(State::Terminating, now);
-                job.ask_to_stop(why);
-            });
-            self.terminate_job();
+        if !preempted {
+            restarts.left -= 1;
         }
-        let rest = runs
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| ended[*index].is_none())
-            .map(|(_, (task, run))| async move { (task.clone(), run.terminate(grace).await) });
-        let mut rest: FuturesUnordered<_> = rest.collect();
-        while let Some((task, exit_code)) = rest.next().await {
-            self.note(EventKind::TaskFinished {
-                task: task.clone(),
-                exit_code,
-            });
-            failure.get_or_insert(TaskFailure { task, exit_code });
-        }
-        match stop {
-            Some(why) => Ending::Stopped(why, failure),
-            None => Ending::Exited(failure),
-        }
+        // Others may have the nodes meanwhile.
+        self.place = None;
+        true
     }
 
     /// From the end of the code to the last event.
-    async fn finish(&self, ending: Ending) {
+    async fn finish(&mut self, ending: Ending) {
         let timing = self.core.timing.clone();
         if let Ending::Stopped(Stop::Shutdown, _) = ending {
             return;
@@ -249,20 +250,26 @@ impl Driver {
                 let cause = cause.clone();
                 (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
             }
+            Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
+            // Only if it was asked to stop at the same moment.
+            Ending::Preempted => (State::Terminated, None),
             Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
         };
         if !matches!(ending, Ending::Unprepared(_)) {
             self.settle(timing.finishing).await;
         }
+        self.place = None;
         let now = self.now();
         self.core.store.update(&self.id, |job| {
             let mut kind = kind;
             // Terminated by somebody while the outputs were on their way.
-            if job.state == State::Terminating && state != State::Terminated {
+            if job.state == State::Terminating {
                 state = State::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
             }
-            if let Some(record) = job.records.last_mut() {
+            if let Some(record) = job.records.last_mut()
+                && record.end.is_none()
+            {
                 record.end = Some(record_end(&ending, now));
             }
             if let (State::Failed, Ending::Exited(failure)) = (state, &ending) {
@@ -315,7 +322,7 @@ impl Driver {
         }
     }
 
-    fn terminate_job(&self) {
+    pub(crate) fn terminate_job(&self) {
         let job = format!("modelarts-job-{}", self.id);
         self.note(EventKind::TerminateJob { job });
     }
@@ -337,16 +344,16 @@ impl Driver {
         }
     }
 
-    fn note(&self, kind: EventKind) {
+    pub(crate) fn note(&self, kind: EventKind) {
         let now = self.now();
         self.core.store.update(&self.id, |job| job.note(kind, now));
     }
 
-    fn now(&self) -> Moment {
+    pub(crate) fn now(&self) -> Moment {
         Moment::now(self.core.clock.as_ref())
     }
 
-    fn stopped(&self) -> Result<(), Stop> {
+    pub(crate) fn stopped(&self) -> Result<(), Stop> {
         match *self.stop.borrow() {
             Some(stop) => Err(stop),
             None => Ok(()),
@@ -380,7 +387,7 @@ impl Driver {
     }
 }
 
-async fn asked_to_stop(requests: &mut watch::Receiver<Option<Stop>>) -> Stop {
+pub(crate) async fn asked_to_stop(requests: &mut watch::Receiver<Option<Stop>>) -> Stop {
     match requests.wait_for(Option::is_some).await {
         Ok(stop) => stop.unwrap_or(Stop::Deleted),
         // The job is no more.
@@ -404,9 +411,17 @@ fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
             Some(failure.task.clone()),
         ),
         Ending::Exited(None) => ("job completed".to_owned(), None),
-        Ending::Stopped(_, None) | Ending::Unprepared(_) => ("terminated".to_owned(), None),
+        Ending::Preempted => ("preempted".to_owned(), None),
+        Ending::Stopped(_, None) | Ending::Unprepared(_) | Ending::NoNodes => {
+            ("terminated".to_owned(), None)
+        }
     };
-    RecordEnd { at, reason, task }
+    RecordEnd {
+        at,
+        reason,
+        task,
+        recover: None,
+    }
 }
 
 /// Takes a deleted job away once nothing will happen to it any more.
@@ -421,5 +436,12 @@ pub(crate) async fn remove(core: Arc<Core>, id: String) {
         _ = closing.wait_for(|closing| *closing) => return,
     }
     core.runner.remove(id.clone()).await;
+    let tasks: Vec<String> = core
+        .store
+        .read(&id, |job| job.tasks().collect())
+        .unwrap_or_default();
+    for task in tasks {
+        core.metrics.remove(&format!("modelarts-job-{id}-{task}"));
+    }
     core.store.remove(&id);
 }

@@ -1,8 +1,7 @@
 //! Starting, asking and ending an emulator.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,20 +10,30 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use uuid::Uuid;
 
+use crate::accounts::{Accounts, User};
 use crate::clock::{Clock, SystemClock};
+use crate::cloud::Cloud;
 use crate::confined::Confined;
-use crate::core::{Core, Identity, Parts};
+use crate::core::{Core, Parts};
+use crate::database::Database;
 use crate::events::Wording;
+use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
-use crate::lifecycle::Stop;
+use crate::lifecycle::{RestartOn, Stop};
 use crate::operation::RequestCount;
+use crate::pools::Pool;
+use crate::process_runner::{ProcessRunner, Settings};
+use crate::python;
+use crate::quotas::Quotas;
+use crate::resume;
 use crate::routes;
-use crate::runner::{self, ProcessRunner, Runner};
+use crate::rules::Terms;
+use crate::runner::Runner;
+use crate::scheduler::Scheduler;
 use crate::server;
-use crate::store::Job;
+use crate::store::{Job, Store};
 use crate::timing::Timing;
 
 /// A running emulator.
@@ -73,19 +82,19 @@ impl Emulator {
     /// The id of its only project.
     #[must_use]
     pub fn project_id(&self) -> &str {
-        &self.core.identity.project_id
+        &self.core.accounts.user(0).project_id
     }
 
     /// The access key of its only user.
     #[must_use]
     pub fn access_key(&self) -> &str {
-        &self.core.identity.access_key
+        &self.core.accounts.user(0).access_key
     }
 
     /// The secret key of its only user. Worth something to this emulator only.
     #[must_use]
     pub fn secret_key(&self) -> &str {
-        &self.core.identity.secret_key
+        &self.core.accounts.user(0).secret_key
     }
 
     /// The directory in which `obs://bucket/key` is `bucket/key`.
@@ -114,7 +123,7 @@ impl Emulator {
 
     /// The python3 that runs boot files, if there is one on the PATH.
     pub async fn python3() -> Option<PathBuf> {
-        runner::python3().await.map(Path::to_owned)
+        python::python3().await.map(Path::to_owned)
     }
 
     /// Waits until a job is in `phase`, for example `Running`.
@@ -183,6 +192,9 @@ impl Drop for Emulator {
     }
 }
 
+/// The name of the user when none was given.
+const USER_NAME: &str = "emulator";
+
 /// Settings of an [`Emulator`].
 #[derive(Clone)]
 #[must_use = "nothing starts before `start`"]
@@ -197,6 +209,19 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     timing: Timing,
     wording: Wording,
+    cloud: Cloud,
+    pools: Vec<Pool>,
+    encrypted: BTreeSet<String>,
+    datasets: Option<PathBuf>,
+    nfs: Option<PathBuf>,
+    log_cap: u64,
+    install_packages: bool,
+    restart_on: RestartOn,
+    public_nodes: u32,
+    users: Vec<User>,
+    password: Option<String>,
+    quota: Option<u32>,
+    one_job_per_output: bool,
 }
 
 impl fmt::Debug for Builder {
@@ -221,6 +246,19 @@ impl Default for Builder {
             clock: Arc::new(SystemClock),
             timing: Timing::default(),
             wording: Wording::default(),
+            cloud: Cloud::default(),
+            pools: Vec::new(),
+            encrypted: BTreeSet::new(),
+            datasets: None,
+            nfs: None,
+            log_cap: 1 << 30,
+            install_packages: true,
+            restart_on: RestartOn::default(),
+            public_nodes: u32::MAX,
+            users: Vec::new(),
+            password: None,
+            quota: None,
+            one_job_per_output: false,
         }
     }
 }
@@ -232,7 +270,9 @@ impl Builder {
         self
     }
 
-    /// Where jobs have their directories; made if it does not exist. Default: temporary.
+    /// Where jobs have their directories, and where they are stored (`state.sqlite3`); made if it
+    /// does not exist. An emulator that starts on the directory of an earlier one goes on with its
+    /// jobs, as after the fault of a node. Default: temporary, and jobs are in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
@@ -268,6 +308,32 @@ impl Builder {
         self
     }
 
+    /// One more user. Without any there is one with the name `emulator`; the id of the project and
+    /// the keys that this builder was given are those of the first.
+    pub fn user(mut self, user: User) -> Self {
+        self.users.push(user);
+        self
+    }
+
+    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or none.
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// How many jobs a project may have. Default: 10,000, as on the service.
+    pub fn job_quota(mut self, jobs: u32) -> Self {
+        self.quota = Some(jobs);
+        self
+    }
+
+    /// Whether a job is refused whose output path an active job writes to. Only an old console
+    /// is known to do that. Default: no.
+    pub fn one_job_per_output(mut self, on: bool) -> Self {
+        self.one_job_per_output = on;
+        self
+    }
+
     /// The clock. Default: [`SystemClock`].
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -283,6 +349,66 @@ impl Builder {
     /// Which texts events get. Default: [`Wording::Api`].
     pub fn event_wording(mut self, wording: Wording) -> Self {
         self.wording = wording;
+        self
+    }
+
+    /// Whose service it is: kinds of jobs and limits differ. Default: [`Cloud::Otc`].
+    pub fn cloud(mut self, cloud: Cloud) -> Self {
+        self.cloud = cloud;
+        self
+    }
+
+    /// One more dedicated pool. Default: `pool-cpu` and `pool-gpu`, with 16 nodes each.
+    pub fn pool(mut self, pool: Pool) -> Self {
+        self.pools.push(pool);
+        self
+    }
+
+    /// How many nodes there are for jobs outside of dedicated pools. Default: as many as are asked
+    /// for.
+    pub fn public_nodes(mut self, nodes: u32) -> Self {
+        self.public_nodes = nodes;
+        self
+    }
+
+    /// One more bucket that counts as encrypted, which jobs cannot use. Default: none.
+    pub fn encrypted_bucket(mut self, bucket: impl Into<String>) -> Self {
+        self.encrypted.insert(bucket.into());
+        self
+    }
+
+    /// The directory of data sets: version `v` of the data set `d` is `d/v` in there.
+    /// Default: there are none.
+    pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
+        self.datasets = Some(path.into());
+        self
+    }
+
+    /// The directory of NFS servers: what `server:/path` exports is `server/path` in there, made
+    /// if it does not exist. Default: there are none, jobs that mount them are refused.
+    pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
+        self.nfs = Some(path.into());
+        self
+    }
+
+    /// The most bytes of a log; what comes after is dropped, with a line that says so.
+    /// Default: 1 GiB, as on the service.
+    pub fn log_cap(mut self, bytes: u64) -> Self {
+        self.log_cap = bytes;
+        self
+    }
+
+    /// Whether packages from `requirements.txt` are installed, into a virtual environment of the
+    /// job. Default: yes. Where that fails, an event and the log say so, and the job goes on.
+    pub fn install_packages(mut self, install: bool) -> Self {
+        self.install_packages = install;
+        self
+    }
+
+    /// After which failures a job with `fault-tolerance/job-retry-num` runs again.
+    /// Default: [`RestartOn::AnyFailure`].
+    pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
+        self.restart_on = restart_on;
         self
     }
 
@@ -314,34 +440,82 @@ impl Builder {
             Confined::create(&obs_root).map_err(|error| StartError::Directory(obs_root, error))?;
         let data =
             Confined::create(&data_dir).map_err(|error| StartError::Directory(data_dir, error))?;
-        let runner = ProcessRunner::new(data.root(), obs.clone(), Arc::clone(&self.clock))
-            .map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
-
         let listener = TcpListener::bind(self.listen)
             .await
             .map_err(|error| StartError::Listen(self.listen, error))?;
         let address = listener
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
-        let random = || Uuid::new_v4().simple().to_string();
+        let settings = Settings {
+            obs: obs.clone(),
+            datasets: self.datasets.clone(),
+            nfs: self.nfs.clone(),
+            clock: Arc::clone(&self.clock),
+            url: format!("http://{address}"),
+            log_cap: self.log_cap,
+            install_packages: self.install_packages,
+        };
+        let runner = ProcessRunner::new(data.root(), settings)
+            .map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
+        // Without a directory of its own, an emulator keeps its jobs in memory.
+        let database = match &self.data_dir {
+            None => None,
+            Some(_) => Some(
+                Database::open(&data.root().join("state.sqlite3")).map_err(StartError::Database)?,
+            ),
+        };
+        let mut users = self.users;
+        if users.is_empty() {
+            let mut user = User::new(USER_NAME);
+            // The jobs of the last start belong to its project.
+            if let Some(database) = &database {
+                let id = database.setting("project_id", user.project_id);
+                user.project_id = id.map_err(StartError::Database)?;
+            }
+            users.push(user);
+        }
+        if let Some(first) = users.first_mut() {
+            for (place, given) in [
+                (&mut first.project_id, self.project_id),
+                (&mut first.access_key, self.access_key),
+                (&mut first.secret_key, self.secret_key),
+            ] {
+                if let Some(given) = given {
+                    *place = given;
+                }
+            }
+            first.password = self.password.or(first.password.take());
+        }
+        let pools = if self.pools.is_empty() {
+            Pool::defaults()
+        } else {
+            self.pools
+        };
+        let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
+        let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
+        let store = Store::new(database).map_err(StartError::Database)?;
         let core = Core::new(Parts {
-            identity: Identity {
-                project_id: self.project_id.unwrap_or_else(random),
-                access_key: self
-                    .access_key
-                    .unwrap_or_else(|| random()[..20].to_ascii_uppercase()),
-                secret_key: self
-                    .secret_key
-                    .unwrap_or_else(|| format!("{}{}", random(), random())),
-                tokens: self.tokens,
-            },
+            store,
+            accounts: Accounts::new(users, self.tokens, self.cloud.region()),
+            quotas: self.quota.map_or_else(Quotas::default, Quotas::with_jobs),
+            one_job_per_output: self.one_job_per_output,
             port: address.port(),
             clock: self.clock,
             timing: self.timing,
             wording: self.wording,
-            obs: obs.clone(),
+            terms: Terms {
+                cloud: self.cloud,
+                pools,
+                encrypted: self.encrypted,
+                datasets: self.datasets,
+                nfs: self.nfs.is_some(),
+                obs: obs.clone(),
+            },
+            restart_on: self.restart_on,
+            scheduler,
             runner: Arc::new(runner) as Arc<dyn Runner>,
         });
+        resume::resume(&core);
         let router = routes::router(Arc::clone(&core));
         let server = tokio::spawn(server::serve(listener, router, core.closing.subscribe()));
         Ok(Emulator {
@@ -354,63 +528,3 @@ impl Builder {
         })
     }
 }
-
-/// Why an emulator did not start.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StartError {
-    /// It was to listen on an address that others can reach.
-    NotLoopback(SocketAddr),
-    /// The address cannot be had.
-    Listen(SocketAddr, io::Error),
-    /// A directory cannot be made.
-    Directory(PathBuf, io::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotLoopback(address) => write!(
-                f,
-                "cannot listen on {address}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
-            ),
-            Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
-            Self::Directory(path, error) => {
-                write!(f, "cannot use the directory {}: {error}", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::NotLoopback(_) => None,
-            Self::Listen(_, error) | Self::Directory(_, error) => Some(error),
-        }
-    }
-}
-
-/// Why [`Emulator::wait_for`] gave up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WaitError {
-    /// There is no such job.
-    NoSuchJob,
-    /// The job has ended in another phase.
-    Ended {
-        /// That phase.
-        phase: &'static str,
-    },
-}
-
-impl fmt::Display for WaitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchJob => f.write_str("there is no such job"),
-            Self::Ended { phase } => write!(f, "the job has ended in the phase {phase}"),
-        }
-    }
-}
-
-impl std::error::Error for WaitError {}

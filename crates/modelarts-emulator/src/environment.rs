@@ -7,29 +7,28 @@ use std::path::Path;
 use crate::flavors;
 use crate::home::{HomePath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH};
 use crate::request::{Access, JobRequest};
-use crate::store::task_name;
+use crate::runner::Worker;
 
 /// The whole environment of a worker: nothing comes from the emulator's own.
 ///
 /// Documented presets first, then what makes a process on this machine behave (PATH, HOME, TMPDIR,
 /// PYTHONUNBUFFERED), then channels handed over as variables, then the job's own, which win.
-/// Left out are the presets of networks and stores that are not there (NCCL_*, S3_*, MA_PIP_*).
+/// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
+/// LD_LIBRARY_PATH).
 pub(crate) fn variables(
-    job_id: &str,
-    request: &JobRequest,
-    index: u32,
+    of: &Worker,
     worker: &Path,
     python: Option<&Path>,
+    emulator: &str,
 ) -> BTreeMap<OsString, OsString> {
+    let (job_id, request, index) = (&of.job_id, &of.request, of.index);
     let at = |path: &HomePath| path.below(worker).into_os_string();
     let fixed = |path: &'static str| at(&HomePath::fixed(path));
     let text = |text: &str| OsString::from(text);
     let nodes = request.node_count;
     let job_dir = at(&request.job_dir());
 
-    // Every worker is a process on this machine, so each finds the others under this address.
-    let address = "127.0.0.1";
-    let hosts = vec![address; nodes as usize].join(",");
+    let hosts: Vec<String> = (0..nodes).map(|index| address(job_id, index)).collect();
     let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
     let mut set = |name: &str, value: OsString| variables.insert(name.into(), value);
     set("MA_HOME", fixed(MA_HOME));
@@ -45,17 +44,19 @@ pub(crate) fn variables(
         "MA_NUM_GPUS",
         flavors::gpus(request.flavor()).to_string().into(),
     );
-    set("MA_CURRENT_IP", text(address));
-    set(
-        "MA_CURRENT_INSTANCE_NAME",
-        format!("modelarts-job-{job_id}-{}", task_name(index)).into(),
-    );
+    set("MA_CURRENT_IP", address(job_id, index).into());
+    set("MA_CURRENT_INSTANCE_NAME", of.pod().into());
     // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
     set("VC_TASK_INDEX", index.to_string().into());
     set("VK_TASK_INDEX", index.to_string().into());
     set("VC_WORKER_NUM", nodes.to_string().into());
-    set("VC_WORKER_HOSTS", hosts.into());
+    set("VC_WORKER_HOSTS", hosts.join(",").into());
+    set("MA_DETECT_TRAIN_INJECT_CODE", text("1"));
+    set("MA_HANG_DETECT_TIME", text("30"));
+    set("MA_PIP_HOST", text("pypi.org"));
+    set("MA_PIP_URL", text("https://pypi.org/simple"));
+    set("MA_APIGW_ENDPOINT", text(emulator));
     set("PYTHONPATH", job_dir);
 
     set("HOME", fixed(MA_HOME));
@@ -73,6 +74,23 @@ pub(crate) fn variables(
         set(name, value.into());
     }
     variables
+}
+
+/// The address of a worker: its own, so that all can listen on the same port. All of 127.0.0.0/8 is
+/// this machine on Linux; elsewhere only 127.0.0.1 is.
+pub(crate) fn address(job_id: &str, index: u32) -> String {
+    if !cfg!(target_os = "linux") {
+        return "127.0.0.1".to_owned();
+    }
+    // Two bytes of the id keep the jobs apart.
+    let byte = |at: usize| {
+        job_id
+            .get(at..at + 2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .unwrap_or(0)
+    };
+    let job = [byte(0) % 254 + 1, byte(2)];
+    format!("127.{}.{}.{}", job[0], job[1], index + 1)
 }
 
 /// The directory of python3, then the system's.

@@ -1,11 +1,12 @@
 //! Error answers: one constructor for each documented error that the emulator gives.
 //!
-//! Status, code, message and solution are those of the service's error table (Open Telekom Cloud
-//! API reference, "Error Codes", revision 1ba1873), its `%s` filled in. Codes that start with
+//! Training errors come from the service's own table, see `error_table.rs`. Codes that start with
 //! `Emulator.` are the emulator's own: no service gives them.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
+
+use crate::error_table::Row;
 
 /// An error answer before it becomes bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,19 +35,38 @@ impl ApiError {
         }
     }
 
-    fn training(number: u16, message: impl Into<String>, solution: &'static str) -> Self {
-        let mut error = Self::new(
-            StatusCode::BAD_REQUEST,
-            format!("ModelArts.{number}"),
-            message,
-        );
-        error.solution = Some(solution);
-        error
-    }
-
     fn gateway(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         let mut error = Self::new(status, code, message);
         error.from_gateway = true;
+        error
+    }
+
+    /// A row of the service's table; `values` fill its placeholders.
+    pub(crate) fn of(number: u16, values: &[&str]) -> Self {
+        let Some(row) = Row::of(number) else {
+            return Self::internal(format!("No row for ModelArts.{number}."));
+        };
+        let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let mut error = Self::new(status, format!("ModelArts.{number}"), row.filled(values));
+        error.solution = Some(row.solution);
+        error
+    }
+
+    /// The same with another word in its message.
+    pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
+        self.message = self.message.replace(from, to);
+        self
+    }
+
+    /// Open Telekom Cloud lists it with a placeholder of another form.
+    pub(crate) fn no_permission(action: &str) -> Self {
+        let mut error = Self::new(
+            StatusCode::FORBIDDEN,
+            "ModelArts.0108",
+            format!("You do not have permission to perform {action}."),
+        );
+        error.solution =
+            Some("Check whether you are authorized to perform operations on OBS or APIs.");
         error
     }
 
@@ -60,181 +80,91 @@ impl ApiError {
         )
     }
 
-    // ---- ModelArts (api-facts.md 5.2) ----
+    // ---- ModelArts (api-facts.md 5.2), those that are made in several places ----
 
     pub(crate) fn duplicate_name(name: &str) -> Self {
-        Self::training(
-            2751,
-            format!("Duplicate training job (name {name})."),
-            "Change training job name.",
-        )
+        Self::of(2751, &[name])
     }
 
     pub(crate) fn channel() -> Self {
-        Self::training(
-            2753,
-            "input and output channel information is not standardized.",
-            "Check the validity of the input and output channel information in the request.",
-        )
+        Self::of(2753, &[])
     }
 
     pub(crate) fn algorithm_not_found() -> Self {
-        Self::training(
-            2755,
-            "algorithm not found.",
-            "Check whether the training project information in the request is valid.",
-        )
+        Self::of(2755, &[])
     }
 
     pub(crate) fn code_dir() -> Self {
-        Self::training(
-            2757,
-            "code directory path error.",
-            "Check whether the training project information in the request is valid.",
-        )
+        Self::of(2757, &[])
     }
 
     pub(crate) fn boot_file() -> Self {
-        Self::training(
-            2758,
-            "code startup file path error.",
-            "Check whether the training project information in the request is valid.",
-        )
+        Self::of(2758, &[])
     }
 
     pub(crate) fn job_not_found(id: &str) -> Self {
-        Self::training(
-            2775,
-            format!("Training job (ID: {id}) not found."),
-            "Check whether the training job information in the request is valid.",
-        )
+        Self::of(2775, &[id])
     }
 
     pub(crate) fn wrong_project(requested: &str, own: &str) -> Self {
-        let mut error = Self::training(
-            2786,
-            format!(
-                "The project ID ({requested}) in the request does not match that({own}) in the token."
-            ),
-            "Change the request token or change the project ID in the request.",
-        );
-        error.status = StatusCode::NOT_FOUND;
-        error
+        Self::of(2786, &[requested, own])
     }
 
     pub(crate) fn invalid_json() -> Self {
-        Self::training(
-            2787,
-            "Invalid JSON request body.",
-            "Check the request body.",
-        )
+        Self::of(2787, &[])
     }
 
     /// `what` names the field and says what is wrong with it.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
-        Self::training(
-            2788,
-            format!("Invalid parameter({what})."),
-            "Check the request parameter.",
-        )
+        Self::of(2788, &[&what.to_string()])
     }
 
     pub(crate) fn sorting() -> Self {
-        Self::training(
-            2790,
-            "Unsupported sorting item.",
-            "Check whether the sorting item is valid.",
-        )
+        Self::of(2790, &[])
     }
 
     pub(crate) fn obs_path(path: &str, reason: impl std::fmt::Display) -> Self {
-        Self::training(
-            2791,
-            format!("Invalid obs path: {path}, reason: {reason}."),
-            "Check the obs path.",
-        )
+        Self::of(2791, &[path, &reason.to_string()])
     }
 
     pub(crate) fn boot_file_outside() -> Self {
-        Self::training(
-            2792,
-            "The boot_file does not belong to the package_id directory.",
-            "Check whether boot_file and package_id are set correctly.",
-        )
+        Self::of(2792, &[])
     }
 
     pub(crate) fn too_many_nodes(asked: i64, maximum: u32) -> Self {
-        Self::training(
-            2793,
-            format!("The number of flavor instances ({asked}) exceeds the maximum ({maximum})."),
-            "Check the flavor.",
-        )
+        Self::of(2793, &[&asked.to_string(), &maximum.to_string()])
     }
 
     pub(crate) fn not_terminable() -> Self {
-        let mut error = Self::training(
-            2796,
-            "The job cannot be terminated.",
-            "Check whether the job status is valid.",
-        );
-        error.status = StatusCode::CONFLICT;
-        error
+        Self::of(2796, &[])
     }
 
     pub(crate) fn command_and_image() -> Self {
-        Self::training(
-            2806,
-            "Custom image jobs command and engine.url cannot be empty.",
-            "Check whether the command and engine.url is valid.",
-        )
+        Self::of(2806, &[])
     }
 
     pub(crate) fn filter_key(key: &str) -> Self {
-        Self::training(
-            2807,
-            format!("Unsupported condition key ({key})"),
-            "Check whether the key of search is valid.",
-        )
+        Self::of(2807, &[key])
     }
 
     pub(crate) fn filter_operator(operator: &str) -> Self {
-        Self::training(
-            2808,
-            format!("Unsupported condition operator ({operator})"),
-            "Check whether the operator of search is valid.",
-        )
+        Self::of(2808, &[operator])
     }
 
     pub(crate) fn filter_value(value: &str) -> Self {
-        Self::training(
-            2809,
-            format!("Unsupported condition value ({value})"),
-            "Check whether the value of search is valid.",
-        )
+        Self::of(2809, &[value])
     }
 
     pub(crate) fn action_type(action: &str) -> Self {
-        Self::training(
-            2812,
-            format!("Unsupported action type:{action}"),
-            "Check whether the action type is valid.",
-        )
+        Self::of(2812, &[action])
     }
 
     pub(crate) fn local_code_dir(reason: impl std::fmt::Display) -> Self {
-        Self::training(
-            2857,
-            format!("The local_code_dir parameter verification failed for reason({reason})"),
-            "Check the validity of the information in the request.",
-        )
+        Self::of(2857, &[&reason.to_string()])
     }
 
     pub(crate) fn working_dir(reason: impl std::fmt::Display) -> Self {
-        Self::training(
-            2859,
-            format!("The working_dir parameter verification failed for reason({reason})"),
-            "Check the validity of the information in the request.",
-        )
+        Self::of(2859, &[&reason.to_string()])
     }
 
     /// The events query has an error of its own: eight digits, two fields, no solution (seed 001).
@@ -247,12 +177,12 @@ impl ApiError {
     }
 
     pub(crate) fn body_too_large() -> Self {
-        let mut error = Self::training(
-            4104,
-            "Invalid request body because the size exceeds the maximum size allowed.",
-            "Use a request body smaller than 12 MB.",
+        let mut error = Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "ModelArts.4104",
+            "The size of the request body is invalid.",
         );
-        error.status = StatusCode::PAYLOAD_TOO_LARGE;
+        error.solution = Some("Use a request body smaller than 12 MB.");
         error
     }
 

@@ -3,6 +3,8 @@
 //! From `checklist.md` Table A: thirty kinds of the events guide, four Kubernetes texts that only
 //! the events API shows. Six kinds have a second wording, seen in the API; [`Wording`] chooses.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Moment;
 
 /// Which of two documented texts an event gets where the documents disagree.
@@ -41,7 +43,7 @@ impl Level {
 /// One kind of event with the values its text carries.
 ///
 /// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, `seconds` are seconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(
     missing_docs,
@@ -121,6 +123,13 @@ pub enum EventKind {
         seconds: f64,
         files: String,
     },
+    /// Packages could not be installed. No document has a text for it: this one is ours.
+    DependenciesFailed {
+        task: String,
+        seconds: f64,
+        files: String,
+        cause: String,
+    },
     /// The code started.
     TaskStarted { task: String },
     /// The code ended.
@@ -196,6 +205,9 @@ impl EventKind {
             Self::DependenciesInstalled { task, seconds, files } => {
                 format!("[{task}] [Duration: {seconds:.3}] Python dependency packages installed. Import the following files: {files}")
             }
+            Self::DependenciesFailed { task, seconds, files, cause } => {
+                format!("[{task}] [Duration: {seconds:.3}] Failed to install Python dependency packages. Import the following files: {files}. Failure cause: {cause}")
+            }
             Self::TaskStarted { task } => format!("[{task}] The training job starts to run."),
             Self::TaskFinished { task, .. } => format!("[{task}] Training job executed."),
             Self::OutputUploading { task, .. } => format!("[{task}] The training input is being uploaded."),
@@ -245,7 +257,9 @@ impl EventKind {
             | Self::PreCheckFailed { .. }
             | Self::CodeDownloadFailed { .. }
             | Self::InputDownloadFailed { .. } => Level::Error,
-            Self::Preempted | Self::MaybeHanging => Level::Warning,
+            Self::Preempted | Self::MaybeHanging | Self::DependenciesFailed { .. } => {
+                Level::Warning
+            }
             _ => Level::Info,
         }
     }
@@ -267,6 +281,7 @@ impl EventKind {
             | Self::InputDownloadFailed { .. }
             | Self::DependenciesInstalling { .. }
             | Self::DependenciesInstalled { .. }
+            | Self::DependenciesFailed { .. }
             | Self::TaskStarted { .. }
             | Self::TaskFinished { .. }
             | Self::OutputUploading { .. }
@@ -277,7 +292,7 @@ impl EventKind {
 }
 
 /// One event of a job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Event {
     pub(crate) time: Moment,
     pub(crate) kind: EventKind,

@@ -50,6 +50,11 @@ pub enum Fault {
     },
     /// `total`, `count`, `limit` and `offset` of the answer are texts.
     TotalsAsText,
+    /// The rows of a page have moved down by one while it was read: the first comes twice, the last
+    /// is missing.
+    ShiftedPage,
+    /// Every row of a page comes twice.
+    DuplicateRows,
     /// The operation is executed, and its answer sent this much later.
     Delay {
         /// Milliseconds, on the emulator's clock.
@@ -231,6 +236,28 @@ impl Fault {
                 answer.edit(|body| rename_phases(body, phase));
                 answer
             }
+            Self::ShiftedPage => {
+                answer.edit(|body| {
+                    rows(body, |rows| {
+                        if let Some(first) = rows.first().cloned() {
+                            rows.insert(0, first);
+                            rows.pop();
+                        }
+                    });
+                });
+                answer
+            }
+            Self::DuplicateRows => {
+                answer.edit(|body| {
+                    rows(body, |rows| {
+                        *rows = rows
+                            .iter()
+                            .flat_map(|row| [row.clone(), row.clone()])
+                            .collect();
+                    });
+                });
+                answer
+            }
             Self::TotalsAsText => {
                 answer.edit(|body| {
                     for name in ["total", "count", "limit", "offset"] {
@@ -242,6 +269,15 @@ impl Fault {
                 answer
             }
             _ => answer,
+        }
+    }
+}
+
+/// Changes the rows of a list, whatever its name.
+fn rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
+    for name in ["items", "events"] {
+        if let Some(Value::Array(list)) = body.get_mut(name) {
+            return change(list);
         }
     }
 }

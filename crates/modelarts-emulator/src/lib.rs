@@ -24,41 +24,72 @@
 //!
 //! The same as a program: `modelarts-emulator serve`, see the README.
 
+mod accounts;
 mod answer;
 mod body;
+mod call;
+mod channel;
 mod clock;
+mod cloud;
 mod confined;
 mod control;
 mod core;
+mod database;
 mod driver;
 mod emulator;
+mod engines;
 mod environment;
 mod error;
+mod error_table;
 mod event_query;
 mod events;
+mod failure;
 mod faults;
 mod flavors;
+mod gate;
 mod guard;
 mod home;
+mod iam;
+mod leftovers;
 mod lifecycle;
+mod links;
+mod log_pump;
+mod metrics;
 mod obs;
 mod operation;
+mod operations;
+mod pools;
+mod prepare;
 mod process_group;
+mod process_runner;
+mod python;
+mod quotas;
+mod records;
 mod render;
 mod request;
+mod resume;
 mod routes;
+mod rules;
 mod runner;
+mod scheduler;
 mod search;
 mod server;
 mod store;
 mod timing;
+mod usage;
 pub mod verify;
+mod work;
 
+pub use accounts::User;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
-pub use emulator::{Builder, Emulator, StartError, WaitError};
+pub use cloud::Cloud;
+pub use emulator::{Builder, Emulator};
 pub use events::{EventKind, Level, Wording};
+pub use failure::{StartError, WaitError};
 pub use faults::{Fault, FaultRule, Faults};
+pub use lifecycle::RestartOn;
 pub use operation::RequestCount;
+pub use pools::{Pool, PoolKind};
 pub use timing::Timing;
 
 /// The examples of the README are compiled.

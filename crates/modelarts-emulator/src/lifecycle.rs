@@ -1,7 +1,9 @@
 //! The states of a job and the ways between them (domain.md section 2).
 
+use serde::{Deserialize, Serialize};
+
 /// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     Creating,
     Queuing,
@@ -63,8 +65,10 @@ impl State {
             (Self::Creating, Self::Queuing)                               // 2
                 | (Self::Creating | Self::Queuing, Self::CreateFailed)    // 3
                 | (Self::Queuing, Self::Running)                          // 4
+                | (Self::Queuing, Self::Failed)                           // 5, 10
                 | (Self::Running, Self::Completed)                        // 6
                 | (Self::Running, Self::Failed)                           // 7
+                | (Self::Running, Self::Queuing)                          // 8
                 | (Self::Creating | Self::Queuing | Self::Running, Self::Terminating) // 11, 12
                 | (Self::Terminating, Self::Terminated) // 11, 12
         )
@@ -82,6 +86,17 @@ pub(crate) const PHASES: [&str; 8] = [
     "Terminated",
     "Abnormal",
 ];
+
+/// After which failures a job is run again that asks for it by `fault-tolerance/job-retry-num`.
+/// The documents disagree (checklist.md, row 23; domain.md section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestartOn {
+    /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.
+    Fault,
+    /// Whenever the code fails: the guide to creating jobs. Hardware does not fail here.
+    #[default]
+    AnyFailure,
+}
 
 /// Why a job is being ended before its code ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,13 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use modelarts_emulator::{Emulator, StartError, Timing, Wording};
+use modelarts_emulator::{
+    Cloud, Emulator, ManualClock, RestartOn, StartError, Timing, User, Wording,
+};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -60,6 +64,34 @@ struct Serve {
     /// Token that is accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
     token: Vec<String>,
+    /// Password of the first user, for POST /v3/auth/tokens.
+    #[arg(long, value_name = "PASSWORD")]
+    password: Option<String>,
+    /// JSON file with a list of users: name, password, domain, project_id, project_name,
+    /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+    /// Whose service it is.
+    #[arg(long, value_enum, default_value_t = Whose::Otc)]
+    cloud: Whose,
+    /// Directory in which version v of data set d is d/v.
+    #[arg(long, value_name = "DIR")]
+    datasets: Option<PathBuf>,
+    /// Directory in which what server:/path exports is server/path.
+    #[arg(long, value_name = "DIR")]
+    nfs_root: Option<PathBuf>,
+    /// Most bytes of a log.
+    #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
+    log_cap: u64,
+    /// After which failures jobs with fault-tolerance/job-retry-num run again.
+    #[arg(long, value_enum, default_value_t = Restart::AnyFailure)]
+    restart_on: Restart,
+    /// How many jobs a project may have.
+    #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
+    job_quota: u32,
+    /// The clock of all delays, limits and dates; a manual one is moved by POST /_emulator/clock.
+    #[arg(long, value_enum, default_value_t = Time::Wall)]
+    clock: Time,
     /// How long the steps of a job take, beside the run of its code.
     #[arg(long, value_enum, default_value_t = Pace::Quick)]
     timing: Pace,
@@ -76,6 +108,30 @@ enum Pace {
     Quick,
     /// As long as on the service, about 44 seconds in all.
     Documented,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Whose {
+    /// Open Telekom Cloud.
+    Otc,
+    /// Huawei Cloud.
+    Huawei,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Restart {
+    /// Only when the machine is at fault, never because of an exit code.
+    Fault,
+    /// Whenever the code fails.
+    AnyFailure,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Time {
+    /// The clock on the wall.
+    Wall,
+    /// Stands still until it is moved.
+    Manual,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -110,7 +166,7 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
     // Listening for signals before the ready line: whoever reads it may send one at once.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Io)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Io)?;
-    let emulator = start(arguments).await.map_err(Failure::Start)?;
+    let emulator = start(arguments).await?;
     let ready = json!({
         "url": emulator.url(),
         "project_id": emulator.project_id(),
@@ -137,7 +193,7 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn start(arguments: Serve) -> Result<Emulator, StartError> {
+async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     let mut builder = Emulator::builder()
         .listen(arguments.listen)
         .data_dir(arguments.data_dir)
@@ -150,7 +206,35 @@ async fn start(arguments: Serve) -> Result<Emulator, StartError> {
         .event_wording(match arguments.wording {
             Text::Api => Wording::Api,
             Text::Guide => Wording::Guide,
-        });
+        })
+        .cloud(match arguments.cloud {
+            Whose::Otc => Cloud::Otc,
+            Whose::Huawei => Cloud::Huawei,
+        })
+        .restart_on(match arguments.restart_on {
+            Restart::Fault => RestartOn::Fault,
+            Restart::AnyFailure => RestartOn::AnyFailure,
+        })
+        .log_cap(arguments.log_cap)
+        .job_quota(arguments.job_quota);
+    if let Time::Manual = arguments.clock {
+        builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
+    }
+    if let Some(path) = arguments.users {
+        let text = std::fs::read_to_string(&path).map_err(Failure::Io)?;
+        for user in User::list_from_json(&text).map_err(|what| Failure::Users(path, what))? {
+            builder = builder.user(user);
+        }
+    }
+    if let Some(password) = arguments.password {
+        builder = builder.password(password);
+    }
+    if let Some(path) = arguments.datasets {
+        builder = builder.datasets(path);
+    }
+    if let Some(path) = arguments.nfs_root {
+        builder = builder.nfs_root(path);
+    }
     if let Some(id) = arguments.project_id {
         builder = builder.project_id(id);
     }
@@ -163,12 +247,13 @@ async fn start(arguments: Serve) -> Result<Emulator, StartError> {
     for token in arguments.token {
         builder = builder.token(token);
     }
-    builder.start().await
+    builder.start().await.map_err(Failure::Start)
 }
 
 #[derive(Debug)]
 enum Failure {
     Start(StartError),
+    Users(PathBuf, String),
     Io(io::Error),
 }
 
@@ -176,6 +261,9 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Start(error) => error.fmt(f),
+            Self::Users(path, what) => {
+                write!(f, "cannot read the users in {}: {what}", path.display())
+            }
             Self::Io(error) => error.fmt(f),
         }
     }

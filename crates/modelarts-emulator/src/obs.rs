@@ -50,6 +50,11 @@ impl ObsPath {
         self.parts.iter().collect()
     }
 
+    /// The bucket.
+    pub(crate) fn bucket(&self) -> &str {
+        self.parts.first().map_or("", String::as_str)
+    }
+
     /// The last part, which the service keeps when it downloads a directory.
     pub(crate) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)

@@ -1,4 +1,4 @@
-//! The operations that the emulator models, by the names the service gives them.
+//! The operations that the emulator models: their names, methods and paths, in one table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,41 +6,81 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-/// One operation of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    CreateTrainingJob,
-    ListTrainingJobs,
-    ShowTrainingJobDetails,
-    DeleteTrainingJob,
-    StopTrainingJob,
-    ListTrainingJobEvents,
-    ShowTrainingJobLogsPreview,
+macro_rules! operations {
+    ($($name:ident, $method:ident, $path:literal;)*) => {
+        /// One operation of the API.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Operation {
+            $($name,)*
+        }
+
+        impl Operation {
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The operationId.
+            pub(crate) const fn id(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// The method.
+            pub(crate) const fn method(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($method),)*
+                }
+            }
+
+            /// The path below `/v2/{project_id}`.
+            pub(crate) const fn path(self) -> &'static str {
+                match self {
+                    $(Self::$name => $path,)*
+                }
+            }
+        }
+    };
 }
 
-impl Operation {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::CreateTrainingJob,
-        Self::ListTrainingJobs,
-        Self::ShowTrainingJobDetails,
-        Self::DeleteTrainingJob,
-        Self::StopTrainingJob,
-        Self::ListTrainingJobEvents,
-        Self::ShowTrainingJobLogsPreview,
-    ];
-
-    /// The operationId.
-    pub(crate) const fn id(self) -> &'static str {
-        match self {
-            Self::CreateTrainingJob => "CreateTrainingJob",
-            Self::ListTrainingJobs => "ListTrainingJobs",
-            Self::ShowTrainingJobDetails => "ShowTrainingJobDetails",
-            Self::DeleteTrainingJob => "DeleteTrainingJob",
-            Self::StopTrainingJob => "StopTrainingJob",
-            Self::ListTrainingJobEvents => "ListTrainingJobEvents",
-            Self::ShowTrainingJobLogsPreview => "ShowTrainingJobLogsPreview",
-        }
-    }
+operations! {
+    CreateTrainingJob, POST, "/training-jobs";
+    ListTrainingJobs, POST, "/training-job-searches";
+    ShowTrainingJobDetails, GET, "/training-jobs/{training_job_id}";
+    ChangeTrainingJobDescription, PUT, "/training-jobs/{training_job_id}";
+    DeleteTrainingJob, DELETE, "/training-jobs/{training_job_id}";
+    StopTrainingJob, POST, "/training-jobs/{training_job_id}/actions";
+    BatchDeleteTrainingJob, POST, "/training-jobs/batch-delete";
+    ListTrainingJobEvents, GET, "/training-jobs/{training_job_id}/events";
+    ListTrainingJobTasks, GET, "/training-jobs/{training_job_id}/tasks";
+    ListTrainingJobStages, GET, "/training-jobs/{training_job_id}/stages";
+    ShowTrainingJobLogsPreview, GET, "/training-jobs/{training_job_id}/tasks/{task_id}/logs/preview";
+    ShowObsUrlOfTrainingJobLogs, GET, "/training-jobs/{training_job_id}/tasks/{task_id}/logs/url";
+    ShowTrainingJobLogsFromAom, GET, "/training-jobs/{training_job_id}/logs/{task_id}";
+    ShowTrainingJobMetrics, GET, "/training-jobs/{training_job_id}/metrics/{task_id}";
+    ValidateTrainingJobName, GET, "/training-job-names";
+    ShowTrainingJobEngines, GET, "/training-job-engines";
+    ShowTrainingJobFlavors, GET, "/training-job-flavors";
+    ShowTrainingFlavorMaxAvailableResource, GET, "/training-pool-flavors";
+    ShowTrainingQuotas, GET, "/training-quotas";
+    ModifyTrainingQuotas, PUT, "/training-quotas";
+    ListEventCategories, GET, "/training-event-categories";
+    ShowSearchAlgorithms, GET, "/search-algorithms";
+    CreateAlgorithm, POST, "/algorithms";
+    ListAlgorithms, GET, "/algorithms";
+    ShowAlgorithmByUuid, GET, "/algorithms/{algorithm_id}";
+    ChangeAlgorithm, PUT, "/algorithms/{algorithm_id}";
+    DeleteAlgorithm, DELETE, "/algorithms/{algorithm_id}";
+    CreateTrainingExperiment, POST, "/training-experiments";
+    ListTrainingExperiments, GET, "/training-experiments";
+    ShowTrainingExperimentDetails, GET, "/training-experiments/{experiment_id}";
+    ChangeTrainingExperiment, PUT, "/training-experiments/{experiment_id}";
+    DeleteTrainingExperiment, DELETE, "/training-experiments/{experiment_id}";
+    CheckTrainingExperiment, GET, "/training-experiment-names";
+    CreateTrainJobTags, POST, "/modelarts-training-job/{training_job_id}/tags/create";
+    DeleteTrainJobTags, DELETE, "/modelarts-training-job/{training_job_id}/tags/delete";
+    ShowTrainJobTags, GET, "/modelarts-training-job/{training_job_id}/tags";
+    ListTrainingJobTags, GET, "/modelarts-training-job/tags";
+    ListTrainingJobsByTags, POST, "/modelarts-training-job/resource-instances/filter";
+    CountTrainingJobsByTags, POST, "/modelarts-training-job/resource-instances/count";
 }
 
 /// What became of the requests for one operation.
@@ -64,6 +104,10 @@ impl Counts {
 
     pub(crate) fn executed(&self, operation: Operation) {
         self.0.lock().entry(operation.id()).or_default().executed += 1;
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
     }
 
     /// All operations, also those never asked for.

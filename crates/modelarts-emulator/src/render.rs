@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Moment;
 use crate::events::{Event, Wording};
-use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Start};
+use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -17,13 +17,27 @@ pub(crate) enum UserName<'a> {
 /// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
-    json!({
+    let mut shown = json!({
         "kind": "job",
         "metadata": metadata(job, user),
         "status": status(job, now),
         "algorithm": algorithm(&job.request),
         "spec": spec(&job.request),
-    })
+    });
+    echo(&mut shown, &job.request.given, "", &["endpoints"]);
+    shown
+}
+
+/// Gives members back as they came.
+fn echo(shown: &mut Value, given: &Value, parent: &str, names: &[&str]) {
+    for name in names {
+        if let Some(value) = given.pointer(&format!("{parent}/{name}"))
+            && !value.is_null()
+            && *value != ""
+        {
+            shown[*name] = value.clone();
+        }
+    }
 }
 
 fn metadata(job: &Job, user: UserName<'_>) -> Value {
@@ -31,7 +45,7 @@ fn metadata(job: &Job, user: UserName<'_>) -> Value {
     let mut metadata = json!({
         "id": job.id,
         "name": request.name,
-        "description": request.description,
+        "description": job.description,
         "create_time": job.created.millis(),
         "workspace_id": request.workspace_id,
         "user_name": match user {
@@ -42,6 +56,12 @@ fn metadata(job: &Job, user: UserName<'_>) -> Value {
     if let Some(annotations) = &request.annotations {
         metadata["annotations"] = Value::Object(annotations.clone());
     }
+    echo(
+        &mut metadata,
+        &request.given,
+        "/metadata",
+        &["training_experiment_reference"],
+    );
     metadata
 }
 
@@ -87,13 +107,20 @@ fn status(job: &Job, now: Moment) -> Value {
         let records = job.records.iter().map(|record| {
             let mut shown = json!({
                 "start_at": record.start.seconds(),
-                "start_type": "init_or_rescheduled",
+                "start_type": if record.restarted {
+                    "restarted"
+                } else {
+                    "init_or_rescheduled"
+                },
             });
             if let Some(end) = &record.end {
                 shown["end_at"] = end.at.seconds().into();
                 shown["end_reason"] = end.reason.as_str().into();
                 if let Some(task) = &end.task {
                     shown["end_related_task"] = task.as_str().into();
+                }
+                if let Some(recover) = &end.recover {
+                    shown["end_recover"] = recover.as_str().into();
                 }
             }
             shown
@@ -129,7 +156,11 @@ fn algorithm(request: &JobRequest) -> Value {
         put("outputs", request.outputs.iter().map(channel).collect());
     }
     put("engine", Value::Object(request.engine.clone()));
-    if request.has_policies {
+    if request
+        .given
+        .pointer("/algorithm/policies")
+        .is_some_and(|policies| !policies.is_null())
+    {
         put("policies", json!({}));
     }
     if let Some(environments) = &request.environments {
@@ -141,7 +172,14 @@ fn algorithm(request: &JobRequest) -> Value {
     if let Some(path) = &request.working_dir {
         put("working_dir", path.to_string().into());
     }
-    Value::Object(algorithm)
+    let mut algorithm = Value::Object(algorithm);
+    echo(
+        &mut algorithm,
+        &request.given,
+        "/algorithm",
+        &["id", "summary"],
+    );
+    algorithm
 }
 
 fn parameter(parameter: &Parameter) -> Value {
@@ -165,8 +203,16 @@ fn channel(channel: &Channel) -> Value {
     let mut shown = json!({
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
-        "remote": {"obs": {"obs_url": channel.obs.to_string()}},
+        "remote": match &channel.place {
+            Place::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
+            Place::DataSet { id, version } => json!({
+                "dataset": {"id": id, "version_id": version.as_deref().unwrap_or_default()},
+            }),
+        },
     });
+    for (name, value) in &channel.echo {
+        shown[name] = value.clone();
+    }
     if let Some(description) = &channel.description {
         shown["description"] = description.as_str().into();
     }
@@ -197,7 +243,7 @@ fn spec(request: &JobRequest) -> Value {
             }
         }
     }
-    let mut spec = request.spec_echo.clone();
+    let mut spec = Map::new();
     spec.insert("resource".into(), resource);
     match &request.log_export {
         LogExport::NotGiven => {}
@@ -211,7 +257,19 @@ fn spec(request: &JobRequest) -> Value {
             );
         }
     }
-    Value::Object(spec)
+    let mut spec = Value::Object(spec);
+    echo(
+        &mut spec,
+        &request.given,
+        "/spec",
+        &[
+            "volumes",
+            "schedule_policy",
+            "custom_metrics",
+            "runtime_type",
+        ],
+    );
+    spec
 }
 
 /// One event.

@@ -1,91 +1,81 @@
-//! From a request to an answer: the table of routes, the gate before them, the seven operations.
+//! From a request to an answer: the table of routes, the gate before them, the faults behind it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
+use axum::http::Method;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{any, get, post};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use axum::routing::{MethodFilter, any, on};
 use uuid::Uuid;
 
 use crate::answer::Answer;
-use crate::body::Field;
-use crate::clock::Moment;
+use crate::call::Call;
 use crate::control;
-use crate::core::{Core, USER_ID, USER_NAME};
-use crate::driver;
+use crate::core::Core;
 use crate::error::ApiError;
-use crate::event_query::EventQuery;
-use crate::events::EventKind;
 use crate::faults::Fault;
+use crate::gate;
 use crate::guard;
-use crate::lifecycle::{State as JobState, Stop};
+use crate::iam;
 use crate::operation::Operation;
-use crate::render::{self, UserName};
-use crate::request::JobRequest;
-use crate::runner::Worker;
-use crate::search::Search;
-use crate::store::Job;
-use crate::verify::{self, Received, Refusal};
+use crate::operations;
 
 /// Bodies above 12 MB are refused (api-facts.md section 6).
-const MAX_BODY: usize = 12 * 1024 * 1024;
-/// A log preview has at most 5 MB.
-const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
+pub(crate) const MAX_BODY: usize = 12 * 1024 * 1024;
+
+/// Words that stand where ids stand (api-facts.md 1b): never taken for one.
+const WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
 /// All routes. What is not in the table is answered with 501.
 pub(crate) fn router(core: Arc<Core>) -> Router {
-    let does = |operation: Operation| {
-        move |State(core): State<Arc<Core>>,
-              ids: Result<Path<Ids>, PathRejection>,
-              request: Request| {
-            serve(
-                core,
-                Some(operation),
-                ids.ok().map(|Path(ids)| ids),
-                request,
-            )
-        }
+    let not_modelled = |State(core): State<Arc<Core>>, request: Request| {
+        serve(core, None, HashMap::new(), request)
     };
-    let not_modelled =
-        |State(core): State<Arc<Core>>, request: Request| serve(core, None, None, request);
-
-    let jobs = "/v2/{project_id}/training-jobs";
-    let job = "/v2/{project_id}/training-jobs/{training_job_id}";
-    Router::new()
-        .route(jobs, post(does(Operation::CreateTrainingJob)))
-        .route(
-            "/v2/{project_id}/training-job-searches",
-            post(does(Operation::ListTrainingJobs)),
-        )
-        .route(
-            job,
-            get(does(Operation::ShowTrainingJobDetails)).delete(does(Operation::DeleteTrainingJob)),
-        )
-        .route(
-            &format!("{job}/actions"),
-            post(does(Operation::StopTrainingJob)),
-        )
-        .route(
-            &format!("{job}/events"),
-            get(does(Operation::ListTrainingJobEvents)),
-        )
-        .route(
-            &format!("{job}/tasks/{{task_id}}/logs/preview"),
-            get(does(Operation::ShowTrainingJobLogsPreview)),
-        )
-        // Words that stand where ids stand (api-facts.md 1b): never taken for one.
-        .route(&format!("{jobs}/batch-delete"), any(not_modelled))
-        .route(&format!("{jobs}/autosearch"), any(not_modelled))
-        .route(&format!("{jobs}/autosearch/{{*rest}}"), any(not_modelled))
+    let mut router = Router::new();
+    for operation in Operation::ALL {
+        let operation = *operation;
+        let does = move |State(core): State<Arc<Core>>,
+                         ids: Result<Path<HashMap<String, String>>, PathRejection>,
+                         request: Request| {
+            let known = ids.is_ok().then_some(operation);
+            let ids = ids.map(|Path(ids)| ids).unwrap_or_default();
+            serve(core, known, ids, request)
+        };
+        let method = match operation.method() {
+            "GET" => MethodFilter::GET,
+            "PUT" => MethodFilter::PUT,
+            "DELETE" => MethodFilter::DELETE,
+            _ => MethodFilter::POST,
+        };
+        let path = format!("/v2/{{project_id}}{}", operation.path());
+        router = router.route(&path, on(method, does));
+        // The tutorial writes these paths so (domain.md section 1).
+        if let Some(rest) = operation.path().strip_prefix("/training-job-")
+            && ["engines", "flavors"].contains(&rest)
+        {
+            let path = format!("/v2/{{project_id}}/job/training-job-{rest}");
+            router = router.route(&path, on(method, does));
+        }
+    }
+    for word in WORDS {
+        let path = format!("/v2/{{project_id}}/training-jobs/{word}");
+        let taken = Operation::ALL
+            .iter()
+            .any(|operation| format!("/v2/{{project_id}}{}", operation.path()) == path);
+        if !taken {
+            router = router.route(&path, any(not_modelled));
+        }
+    }
+    router
         .merge(control::routes())
+        .merge(iam::routes())
         .fallback(not_modelled)
         .method_not_allowed_fallback(not_modelled)
         .layer(middleware::from_fn_with_state(
@@ -93,15 +83,6 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
             keep_web_pages_out,
         ))
         .with_state(core)
-}
-
-/// What the path names, beside the project.
-#[derive(Debug, Deserialize)]
-struct Ids {
-    #[serde(default)]
-    training_job_id: String,
-    #[serde(default)]
-    task_id: String,
 }
 
 async fn keep_web_pages_out(
@@ -126,14 +107,14 @@ pub(crate) fn new_request_id() -> String {
 async fn serve(
     core: Arc<Core>,
     operation: Option<Operation>,
-    ids: Option<Ids>,
+    ids: HashMap<String, String>,
     request: Request,
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
     // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
     let operation = operation.filter(|_| parts.method != Method::HEAD);
-    let answer = match respond(&core, operation, ids, &parts, body, &request_id).await {
+    let answer = match respond(&core, operation, &ids, &parts, body, &request_id).await {
         Ok(answer) => answer,
         Err(error) => Answer::error(&error, &request_id),
     };
@@ -151,7 +132,7 @@ async fn serve(
 async fn respond(
     core: &Arc<Core>,
     operation: Option<Operation>,
-    ids: Option<Ids>,
+    ids: &HashMap<String, String>,
     parts: &Parts,
     body: Body,
     request_id: &str,
@@ -164,12 +145,12 @@ async fn respond(
     let body = to_bytes(body, MAX_BODY)
         .await
         .map_err(|_| ApiError::body_too_large())?;
-    authenticate(core, parts, &body)?;
+    let user = core.accounts.user(gate::enter(core, parts, &body)?);
     let project = below.split('/').next().unwrap_or_default();
-    if project != core.identity.project_id {
-        return Err(ApiError::wrong_project(project, &core.identity.project_id));
+    if project != user.project_id {
+        return Err(ApiError::wrong_project(project, &user.project_id));
     }
-    let (Some(operation), Some(ids)) = (operation, ids) else {
+    let Some(operation) = operation else {
         return Err(refused());
     };
 
@@ -178,19 +159,14 @@ async fn respond(
     if let Some(answer) = fault.as_ref().and_then(Fault::instead) {
         return Ok(answer);
     }
-    let executed = match operation {
-        Operation::CreateTrainingJob => create(core, &body),
-        Operation::ListTrainingJobs => list(core, &body),
-        Operation::ShowTrainingJobDetails => show(core, &ids.training_job_id),
-        Operation::DeleteTrainingJob => delete(core, &ids.training_job_id),
-        Operation::StopTrainingJob => stop(core, &ids.training_job_id, &body),
-        Operation::ListTrainingJobEvents => events(
-            core,
-            &ids.training_job_id,
-            parts.uri.query().unwrap_or_default(),
-        ),
-        Operation::ShowTrainingJobLogsPreview => preview(core, &ids).await,
+    let call = Call {
+        core,
+        user,
+        ids,
+        query: parts.uri.query().unwrap_or_default(),
+        body: &body,
     };
+    let executed = operations::execute(operation, &call).await;
     if executed.is_ok() {
         core.counts.executed(operation);
     }
@@ -198,169 +174,9 @@ async fn respond(
     Ok(match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {
-            core.clock.sleep(std::time::Duration::from_millis(ms)).await;
+            core.clock.sleep(Duration::from_millis(ms)).await;
             answer
         }
         Some(fault) => fault.spoil(answer),
     })
-}
-
-/// A signature, or one of the configured tokens.
-fn authenticate(core: &Core, parts: &Parts, body: &Bytes) -> Result<(), ApiError> {
-    let identity = &core.identity;
-    if let Some(token) = parts.headers.get("x-auth-token") {
-        let known = identity
-            .tokens
-            .iter()
-            .any(|known| known.as_bytes() == token.as_bytes());
-        return if known {
-            Ok(())
-        } else {
-            Err(ApiError::not_authenticated("decrypt token fail"))
-        };
-    }
-    let received = Received {
-        method: parts.method.as_str(),
-        path: parts.uri.path(),
-        query: parts.uri.query().unwrap_or_default(),
-        headers: &parts.headers,
-        body,
-    };
-    let secret_of =
-        |access_key: &str| (access_key == identity.access_key).then(|| identity.secret_key.clone());
-    verify::verify(received, core.clock.now(), secret_of)
-        .map(|_access_key| ())
-        .map_err(|refusal: Refusal| ApiError::not_authenticated(refusal))
-}
-
-fn now(core: &Core) -> Moment {
-    Moment::now(core.clock.as_ref())
-}
-
-fn read_json(body: &[u8]) -> Result<Value, ApiError> {
-    serde_json::from_slice(body).map_err(|_| ApiError::invalid_json())
-}
-
-fn create(core: &Arc<Core>, body: &[u8]) -> Result<Answer, ApiError> {
-    let request = JobRequest::read(&read_json(body)?)?;
-    request.check_paths(&core.obs)?;
-    let now = now(core);
-    let job = Job::new(Uuid::new_v4().to_string(), request, now);
-    let id = job.id.clone();
-    let shown = render::job(&job, UserName::NotYet, now);
-    core.store.insert(job)?;
-    core.spawn(driver::drive(Arc::clone(core), id));
-    Ok(Answer::json(StatusCode::CREATED, shown))
-}
-
-fn list(core: &Core, body: &[u8]) -> Result<Answer, ApiError> {
-    let search = Search::read(&read_json(body)?)?;
-    let now = now(core);
-    let shown = core.store.all(|jobs| {
-        search.answer(jobs, USER_ID, |job| {
-            render::job(job, UserName::Known(USER_NAME), now)
-        })
-    });
-    Ok(Answer::json(StatusCode::OK, shown))
-}
-
-fn show(core: &Core, id: &str) -> Result<Answer, ApiError> {
-    let now = now(core);
-    let shown = core
-        .store
-        .read(id, |job| render::job(job, UserName::Known(USER_NAME), now));
-    let shown = shown.ok_or_else(|| ApiError::job_not_found(id))?;
-    Ok(Answer::json(StatusCode::OK, shown))
-}
-
-/// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
-fn delete(core: &Arc<Core>, id: &str) -> Result<Answer, ApiError> {
-    let now = now(core);
-    let first = core.store.update(id, |job| {
-        let first = job.stop_reason() != Some(Stop::Deleted);
-        if first {
-            job.note(EventKind::Deleted, now);
-            job.advance(JobState::Terminating, now);
-            job.ask_to_stop(Stop::Deleted);
-        }
-        first
-    });
-    if first.ok_or_else(|| ApiError::job_not_found(id))? {
-        core.spawn(driver::remove(Arc::clone(core), id.to_owned()));
-    }
-    Ok(Answer::json(StatusCode::ACCEPTED, json!("")))
-}
-
-fn stop(core: &Core, id: &str, body: &[u8]) -> Result<Answer, ApiError> {
-    let body = read_json(body)?;
-    let body = Field::root(&body);
-    let action = body.required("action_type")?.text()?;
-    if core.store.read(id, |_| ()).is_none() {
-        return Err(ApiError::job_not_found(id));
-    }
-    if action != "terminate" {
-        return Err(ApiError::action_type(action));
-    }
-    let now = now(core);
-    let shown = core.store.update(id, |job| {
-        if !job.state.may_be_terminated() {
-            return Err(ApiError::not_terminable());
-        }
-        job.advance(JobState::Terminating, now);
-        job.ask_to_stop(Stop::ByUser);
-        Ok(render::job(job, UserName::Known(USER_NAME), now))
-    });
-    let shown = shown.ok_or_else(|| ApiError::job_not_found(id))??;
-    Ok(Answer::json(StatusCode::ACCEPTED, shown))
-}
-
-fn events(core: &Core, id: &str, query: &str) -> Result<Answer, ApiError> {
-    let query = EventQuery::read(query)?;
-    let shown = core
-        .store
-        .read(id, |job| query.answer(&job.events, core.wording));
-    let shown = shown.ok_or_else(|| ApiError::job_not_found(id))?;
-    Ok(Answer::json(StatusCode::OK, shown))
-}
-
-async fn preview(core: &Core, ids: &Ids) -> Result<Answer, ApiError> {
-    let id = &ids.training_job_id;
-    let job = core
-        .store
-        .read(id, |job| (Arc::clone(&job.request), job.tasks()));
-    let (request, tasks) = job.ok_or_else(|| ApiError::job_not_found(id))?;
-    let index = tasks.zip(0..).find(|(task, _)| *task == ids.task_id);
-    let Some((_, index)) = index else {
-        return Err(ApiError::invalid_parameter(format!(
-            "task_id {} is not a task of the job",
-            ids.task_id
-        )));
-    };
-    let worker = Worker {
-        job_id: id.clone(),
-        request,
-        index,
-    };
-    let tail = core.runner.log_tail(worker, MAX_PREVIEW).await;
-    let tail =
-        tail.map_err(|error| ApiError::internal(format!("The log cannot be read: {error}.")))?;
-    let Some(tail) = tail else {
-        // ModelArts.2776, "not ready for fetch log": a 204 has no body to say so.
-        return Ok(Answer::empty(StatusCode::NO_CONTENT));
-    };
-    let mut content = tail.content.as_slice();
-    if tail.full_size > content.len() as u64 {
-        // Cut in the middle of a character: its rest goes too.
-        while let [0x80..=0xbf, rest @ ..] = content {
-            content = rest;
-        }
-    }
-    Ok(Answer::json(
-        StatusCode::OK,
-        json!({
-            "content": String::from_utf8_lossy(content),
-            "current_size": content.len(),
-            "full_size": tail.full_size,
-        }),
-    ))
 }

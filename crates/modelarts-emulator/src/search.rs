@@ -59,7 +59,7 @@ impl Key {
         })
     }
 
-    fn of<'a>(self, job: &'a Job, user_id: &'a str) -> &'a str {
+    fn of(self, job: &Job) -> &str {
         match self {
             Self::Id => &job.id,
             Self::Name => &job.request.name,
@@ -67,13 +67,8 @@ impl Key {
             Self::Phase => job.state.phase(),
             Self::AlgorithmName => &job.request.algorithm_name,
             Self::Kind => "job",
-            Self::UserId => user_id,
-            Self::RuntimeType => job
-                .request
-                .spec_echo
-                .get("runtime_type")
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
+            Self::UserId => &job.user_id,
+            Self::RuntimeType => job.request.text("/spec/runtime_type"),
         }
     }
 }
@@ -126,14 +121,13 @@ impl Search {
     pub(crate) fn answer(
         &self,
         jobs: &mut dyn DoubleEndedIterator<Item = &Job>,
-        user_id: &str,
         render: impl Fn(&Job) -> Value,
     ) -> Value {
         let (mut total, mut count) = (0, 0);
         let mut matching: Vec<&Job> = Vec::new();
         for job in jobs {
             total += 1;
-            if self.matches(job, user_id) {
+            if self.matches(job) {
                 count += 1;
                 matching.push(job);
             }
@@ -164,21 +158,17 @@ impl Search {
         })
     }
 
-    fn matches(&self, job: &Job, user_id: &str) -> bool {
+    fn matches(&self, job: &Job) -> bool {
         let workspace = self.workspace_id.as_ref();
         workspace.is_none_or(|workspace| *workspace == job.request.workspace_id)
             && self.conditions.iter().all(|condition| match condition {
-                Condition::Like(key, part) => key.of(job, user_id).contains(part.as_str()),
+                Condition::Like(key, part) => key.of(job).contains(part.as_str()),
                 Condition::Between(from, to) => {
                     from.is_none_or(|from| from <= job.created)
                         && to.is_none_or(|to| job.created <= to)
                 }
-                Condition::In(key, values) => {
-                    values.iter().any(|value| value == key.of(job, user_id))
-                }
-                Condition::Not(key, values) => {
-                    values.iter().all(|value| value != key.of(job, user_id))
-                }
+                Condition::In(key, values) => values.iter().any(|value| value == key.of(job)),
+                Condition::Not(key, values) => values.iter().all(|value| value != key.of(job)),
             })
     }
 }

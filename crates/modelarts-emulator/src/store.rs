@@ -1,22 +1,37 @@
-//! All jobs, in memory, and a bell that rings at every change.
+//! All jobs, in memory and, where that is wanted, on disk, and a bell that rings at every change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::clock::Moment;
+use crate::database::Database;
 use crate::error::ApiError;
 use crate::events::{Event, EventKind};
 use crate::lifecycle::{State, Stop};
 use crate::request::JobRequest;
 
 /// One job: what was asked, and what has become of it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
+    pub(crate) project: String,
+    pub(crate) user_id: String,
+    pub(crate) user_name: String,
+    pub(crate) tags: BTreeMap<String, String>,
+    #[serde(serialize_with = "write_request", deserialize_with = "read_request")]
     pub(crate) request: Arc<JobRequest>,
+    /// May be changed afterwards.
+    pub(crate) description: String,
+    /// 1 to 3; may be changed while it waits.
+    pub(crate) priority: i64,
+    pub(crate) preemptible: bool,
+    /// How often it has been scheduled.
+    pub(crate) schedule_count: u32,
     pub(crate) created: Moment,
     pub(crate) state: State,
     /// The whole second in which it began to run.
@@ -30,35 +45,51 @@ pub(crate) struct Job {
     pub(crate) events: Vec<Event>,
     /// Nothing will happen to it any more: its processes have gone, its last event is written.
     pub(crate) settled: bool,
+    /// Its deletion has been acknowledged.
+    pub(crate) deleted: bool,
+    #[serde(skip)]
     stop: watch::Sender<Option<Stop>>,
 }
 
 /// The first task that failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TaskFailure {
     pub(crate) task: String,
     pub(crate) exit_code: i32,
 }
 
 /// One run of the code.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Moment,
+    /// Started again where it was, without being scheduled again.
+    pub(crate) restarted: bool,
     pub(crate) end: Option<RecordEnd>,
 }
 
 /// How a run ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordEnd {
     pub(crate) at: Moment,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
+    /// How it goes on, if it does: `end_recover`.
+    pub(crate) recover: Option<String>,
 }
 
 impl Job {
     pub(crate) fn new(id: String, request: JobRequest, created: Moment) -> Self {
         Self {
             id,
+            project: String::new(),
+            user_id: String::new(),
+            user_name: String::new(),
+            tags: BTreeMap::new(),
+            description: request.text("/metadata/description").to_owned(),
+            priority: request.priority(),
+            preemptible: request.given.pointer("/spec/schedule_policy/preemptible")
+                == Some(&true.into()),
+            schedule_count: 1,
             request: Arc::new(request),
             created,
             state: State::Creating,
@@ -72,6 +103,7 @@ impl Job {
                 kind: EventKind::Created,
             }],
             settled: false,
+            deleted: false,
             stop: watch::Sender::new(None),
         }
     }
@@ -90,17 +122,13 @@ impl Job {
         self.state = next;
         let now = now.whole_second();
         match next {
-            State::Queuing => self.nodes.push((now, 0)),
+            State::Queuing => self.point(now, 0),
             State::Running => {
-                // Points bracket each change: the last old value, then the first new one.
-                let before = Moment::from_millis(now.millis() - 1000);
-                if self.nodes.last().is_some_and(|(at, _)| *at < before) {
-                    self.nodes.push((before, 0));
-                }
-                self.nodes.push((now, self.request.node_count));
-                self.started = Some(now);
+                self.point(now, self.request.node_count);
+                self.started.get_or_insert(now);
                 self.records.push(RunningRecord {
                     start: now,
+                    restarted: false,
                     end: None,
                 });
             }
@@ -115,6 +143,17 @@ impl Job {
             _ => {}
         }
         true
+    }
+
+    /// Points bracket each change: the last old value, then the first new one.
+    fn point(&mut self, now: Moment, count: u32) {
+        let before = Moment::from_millis(now.millis() - 1000);
+        if let Some((at, earlier)) = self.nodes.last().copied()
+            && at < before
+        {
+            self.nodes.push((before, earlier));
+        }
+        self.nodes.push((now, count));
     }
 
     pub(crate) fn note(&mut self, kind: EventKind, time: Moment) {
@@ -142,6 +181,19 @@ impl Job {
     }
 }
 
+/// A request is kept as it came.
+fn write_request<S: Serializer>(request: &JobRequest, to: S) -> Result<S::Ok, S::Error> {
+    request.given.serialize(to)
+}
+
+fn read_request<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<JobRequest>, D::Error> {
+    let given = Value::deserialize(from)?;
+    let request = JobRequest::read(given);
+    request
+        .map(Arc::new)
+        .map_err(|error| serde::de::Error::custom(format!("{error:?}")))
+}
+
 /// The name of a task by its index.
 pub(crate) fn task_name(index: u32) -> String {
     format!("worker-{index}")
@@ -160,27 +212,73 @@ struct Jobs {
 pub(crate) struct Store {
     jobs: Mutex<Jobs>,
     changes: watch::Sender<()>,
+    /// Nothing: jobs are in memory only.
+    database: Option<Database>,
 }
 
 impl Store {
-    pub(crate) fn new() -> Self {
-        Self {
-            jobs: Mutex::default(),
+    /// With the jobs of the database, if there is one.
+    pub(crate) fn new(database: Option<Database>) -> rusqlite::Result<Self> {
+        let mut jobs = Jobs::default();
+        if let Some(database) = &database {
+            for (number, job) in database.jobs()? {
+                jobs.created = number + 1;
+                jobs.numbers.insert(job.id.clone(), number);
+                jobs.by_number.insert(number, job);
+            }
+        }
+        Ok(Self {
+            jobs: Mutex::new(jobs),
             changes: watch::Sender::new(()),
+            database,
+        })
+    }
+
+    /// Writes a job down, if jobs are.
+    fn save(&self, number: u64, job: &Job) -> Result<(), String> {
+        match &self.database {
+            None => Ok(()),
+            Some(database) => database.save(number, job),
         }
     }
 
-    /// Adds a job, unless one of the same name is there.
-    pub(crate) fn insert(&self, job: Job) -> Result<(), ApiError> {
+    /// Adds a job, unless its project has one of this name, or has `quota` jobs already, or,
+    /// where that matters, an active job that writes to the same place.
+    pub(crate) fn insert(
+        &self,
+        job: Job,
+        quota: usize,
+        one_job_per_output: bool,
+    ) -> Result<(), ApiError> {
         let mut jobs = self.jobs.lock();
-        if jobs
-            .by_number
-            .values()
-            .any(|other| other.request.name == job.request.name)
-        {
-            return Err(ApiError::duplicate_name(&job.request.name));
+        let mut count = 0;
+        for other in jobs.by_number.values() {
+            if other.project != job.project {
+                continue;
+            }
+            count += 1;
+            if other.request.name == job.request.name {
+                return Err(ApiError::duplicate_name(&job.request.name));
+            }
+            if one_job_per_output && !other.state.is_final() {
+                let taken = job
+                    .request
+                    .outputs
+                    .iter()
+                    .any(|own| other.request.outputs.iter().any(|o| o.place == own.place));
+                if taken {
+                    return Err(ApiError::invalid_parameter(
+                        "Other running job contain train_url",
+                    ));
+                }
+            }
+        }
+        if count >= quota {
+            return Err(ApiError::of(2815, &["job-num"]));
         }
         let number = jobs.created;
+        self.save(number, &job)
+            .map_err(|error| ApiError::internal(format!("The job cannot be stored: {error}.")))?;
         jobs.created += 1;
         jobs.numbers.insert(job.id.clone(), number);
         jobs.by_number.insert(number, job);
@@ -201,6 +299,11 @@ impl Store {
         let mut jobs = self.jobs.lock();
         let number = *jobs.numbers.get(id)?;
         let result = jobs.by_number.get_mut(&number).map(change);
+        if let Some(job) = jobs.by_number.get(&number)
+            && let Err(error) = self.save(number, job)
+        {
+            tracing::error!(job = id, error, "a change is not stored");
+        }
         drop(jobs);
         self.changes.send_replace(());
         result
@@ -210,6 +313,11 @@ impl Store {
         let mut jobs = self.jobs.lock();
         if let Some(number) = jobs.numbers.remove(id) {
             jobs.by_number.remove(&number);
+            if let Some(database) = &self.database
+                && let Err(error) = database.remove(number)
+            {
+                tracing::error!(job = id, %error, "a deletion is not stored");
+            }
         }
         drop(jobs);
         self.changes.send_replace(());

@@ -30,6 +30,8 @@ pub struct Timing {
     /// How long processes may take to end after SIGTERM before SIGKILL: 30 s.
     /// An upper bound, not a delay: a job ends as soon as its processes have gone.
     pub grace: Duration,
+    /// How long a job that runs again may wait for nodes: 30 minutes. An upper bound, too.
+    pub requeue: Duration,
 }
 
 impl Timing {
@@ -47,6 +49,7 @@ impl Timing {
             billing: Duration::from_secs(5),
             deleting: Duration::from_secs(10),
             grace: Duration::from_secs(30),
+            requeue: Duration::from_secs(30 * 60),
         }
     }
 
@@ -64,6 +67,7 @@ impl Timing {
             billing: Duration::ZERO,
             deleting: Duration::ZERO,
             grace: Duration::from_secs(5),
+            requeue: Duration::from_secs(30 * 60),
         }
     }
 
@@ -92,6 +96,7 @@ impl Timing {
             billing: scaled(documented.billing),
             deleting: scaled(documented.deleting),
             grace: scaled(documented.grace).max(Self::instant().grace),
+            requeue: scaled(documented.requeue),
         }
     }
 }

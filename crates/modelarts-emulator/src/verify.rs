@@ -1,4 +1,6 @@
-//! Checks signatures of the algorithm SDK-HMAC-SHA256 (`auth.md` section 1), dialect `Access=`.
+//! Checks signatures of the algorithm SDK-HMAC-SHA256 (`auth.md` section 1), in both dialects:
+//! `Access=` with the secret key itself, `Credential=` with a key derived from it for a day, a
+//! region and a service.
 //!
 //! Written from the description, not shared with the client: code that both sides share can only
 //! agree with its own mistakes.
@@ -48,9 +50,9 @@ pub enum Refusal {
     /// Neither a signature nor a token.
     NoCredentials,
     /// The `Authorization` header says something else than this verifier knows, for example a
-    /// scoped (`Credential=`) or derived (`V11-HMAC-SHA256`) signature.
+    /// derived (`V11-HMAC-SHA256`) signature.
     UnsupportedAlgorithm {
-        /// What it said: its first word, or the word and `Credential=`.
+        /// What it said: its first word.
         said: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, cannot be read or does not fit the request.
@@ -139,8 +141,23 @@ pub fn verify(
             server: now.compact(),
         });
     }
-    let headers = canonical_headers(request.headers, &authorization.signed_headers)?;
-    let body_hash = body_hash(request.headers, request.body)?;
+    let scoped = authorization.scope.is_some();
+    if authorization
+        .scope
+        .is_some_and(|scope| scope.split('/').next() != date.get(..8))
+    {
+        return Err(Refusal::Malformed {
+            what: "the date of the credential is not the one of x-sdk-date",
+        });
+    }
+    let headers = canonical_headers(request.headers, &authorization.signed_headers, scoped)?;
+    let body_hash =
+        if scoped && request.body.is_empty() && request.method.eq_ignore_ascii_case("post") {
+            // The query stands for the body that is not there.
+            hex(&Sha256::digest(request.query))
+        } else {
+            body_hash(request.headers, request.body)?
+        };
     let canonical = |query: String| {
         let mut text = Vec::new();
         text.extend_from_slice(request.method.to_ascii_uppercase().as_bytes());
@@ -158,8 +175,19 @@ pub fn verify(
     };
     let given = unhex(authorization.signature);
     let matches = |canonical: &[u8]| {
-        let to_sign = format!("{ALGORITHM}\n{date}\n{}", hex(&Sha256::digest(canonical)));
-        let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes());
+        let hash = hex(&Sha256::digest(canonical));
+        let (to_sign, key) = match authorization.scope {
+            None => (
+                format!("{ALGORITHM}\n{date}\n{hash}"),
+                Some(secret.clone().into_bytes()),
+            ),
+            Some(scope) => (
+                format!("{ALGORITHM}\n{date}\n{scope}\n{hash}"),
+                scoped_key(&secret, scope),
+            ),
+        };
+        let Some(key) = key else { return false };
+        let mac = Hmac::<Sha256>::new_from_slice(&key);
         match (&given, mac) {
             // `verify_slice` takes the same time wherever the first difference is.
             (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
@@ -177,8 +205,27 @@ pub fn verify(
     }
 }
 
+/// The access key that a request claims to be signed with.
+#[must_use]
+pub fn access_key(headers: &HeaderMap) -> Option<&str> {
+    Authorization::of(headers).ok().map(|said| said.access_key)
+}
+
+/// The key of the scoped dialect: derived from the secret, the day, the region and the service.
+fn scoped_key(secret: &str, scope: &str) -> Option<Vec<u8>> {
+    let mut key = format!("SDK{secret}").into_bytes();
+    for part in scope.split('/') {
+        let mac = Hmac::<Sha256>::new_from_slice(&key).ok()?;
+        key = mac.chain_update(part).finalize().into_bytes().to_vec();
+    }
+    Some(key)
+}
+
 struct Authorization<'a> {
     access_key: &'a str,
+    /// `YYYYMMDD/region/service/sdk_request` of the scoped dialect; region and service may be
+    /// empty.
+    scope: Option<&'a str>,
     signed_headers: Vec<&'a str>,
     signature: &'a str,
 }
@@ -195,11 +242,6 @@ impl<'a> Authorization<'a> {
                 said: algorithm.into(),
             });
         }
-        if rest.starts_with("Credential=") {
-            return Err(Refusal::UnsupportedAlgorithm {
-                said: format!("{algorithm} Credential="),
-            });
-        }
         let fields: Vec<&str> = rest.split(", ").collect();
         let [access, signed, signature] = fields.as_slice() else {
             return Err(malformed(
@@ -211,8 +253,22 @@ impl<'a> Authorization<'a> {
                 "header authorization is not of the form Access=, SignedHeaders=, Signature=",
             ))
         };
+        let (access_key, scope) = match access.strip_prefix("Credential=") {
+            None => (field(access, "Access=")?, None),
+            Some(credential) => {
+                let (access_key, scope) = credential.split_once('/').unwrap_or((credential, ""));
+                let well = scope.split('/').count() == 4 && scope.ends_with("/sdk_request");
+                if !well {
+                    return Err(malformed(
+                        "the credential is not of the form AK/YYYYMMDD/region/service/sdk_request",
+                    ));
+                }
+                (access_key, Some(scope))
+            }
+        };
         Ok(Self {
-            access_key: field(access, "Access=")?,
+            access_key,
+            scope,
             signed_headers: field(signed, "SignedHeaders=")?.split(';').collect(),
             signature: field(signature, "Signature=")?,
         })
@@ -229,7 +285,12 @@ fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
 }
 
 /// `name:value` lines for the signed headers, which must be sorted, in lower case and all there.
-fn canonical_headers(headers: &HeaderMap, signed: &[&str]) -> Result<Vec<u8>, Refusal> {
+/// The scoped dialect makes one blank of several.
+fn canonical_headers(
+    headers: &HeaderMap,
+    signed: &[&str],
+    scoped: bool,
+) -> Result<Vec<u8>, Refusal> {
     let sorted = signed.windows(2).all(|pair| pair[0] < pair[1]);
     let lower = signed
         .iter()
@@ -246,7 +307,11 @@ fn canonical_headers(headers: &HeaderMap, signed: &[&str]) -> Result<Vec<u8>, Re
         })?;
         lines.extend_from_slice(name.as_bytes());
         lines.push(b':');
-        lines.extend_from_slice(value.trim_ascii());
+        let mut value = value.trim_ascii().to_vec();
+        if scoped {
+            value.dedup_by(|a, b| *a == b' ' && *b == b' ');
+        }
+        lines.extend_from_slice(&value);
         lines.push(b'\n');
     }
     Ok(lines)

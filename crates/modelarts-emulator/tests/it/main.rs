@@ -7,13 +7,20 @@
     reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
 )]
 
+mod accounts;
 mod api;
+mod control;
+mod durable;
 mod events;
 mod faults;
 #[cfg(feature = "cli")]
+mod operations;
+mod packages;
 mod program;
+mod restart;
 mod running;
 mod safety;
 mod search;
 mod signing;
+mod storage;
 mod support;

@@ -6,23 +6,22 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::support::{Client, Gate, is_alive};
+use crate::support::{Client, Gate, http, is_alive};
 
-struct Program {
-    child: Child,
+pub(crate) struct Program {
+    pub(crate) child: Child,
     stdout: BufReader<ChildStdout>,
-    client: Client,
-    place: tempfile::TempDir,
+    pub(crate) client: Client,
 }
 
-async fn serve() -> Program {
-    let place = tempfile::tempdir().unwrap();
+/// A program that keeps everything in `place`.
+pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
         .arg("--data-dir")
-        .arg(place.path().join("data"))
+        .arg(place.join("data"))
         .arg("--obs-root")
-        .arg(place.path().join("obs"))
+        .arg(place.join("obs"))
         .env("A_SECRET_OF_THE_USER", "do-not-tell")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -42,7 +41,7 @@ async fn serve() -> Program {
     assert_eq!(fields.len(), 4, "{fields:?}");
     let text = |name: &str| ready[name].as_str().unwrap().to_owned();
     let client = Client {
-        http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        http: http(),
         url: text("url"),
         project_id: text("project_id"),
         access_key: text("access_key"),
@@ -52,16 +51,16 @@ async fn serve() -> Program {
         child,
         stdout,
         client,
-        place,
     }
 }
 
 #[tokio::test]
 async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
     for signal in ["TERM", "INT"] {
-        let mut program = serve().await;
+        let place = tempfile::tempdir().unwrap();
+        let mut program = serve_in(place.path()).await;
         let gate = Gate::new().await;
-        let code = program.place.path().join("obs/bucket/code");
+        let code = place.path().join("obs/bucket/code");
         std::fs::create_dir_all(&code).unwrap();
         let script = format!(
             "{}import os\nprint(os.getpid(), 'A_SECRET_OF_THE_USER' in os.environ)\ngate()\n",
@@ -74,7 +73,7 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
             "algorithm": {
                 "code_dir": "/bucket/code/",
                 "boot_file": "/bucket/code/train.py",
-                "engine": {"engine_id": "pytorch"},
+                "engine": {"engine_id": "pytorch-cp36-1.3.0"},
             },
             "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
         });

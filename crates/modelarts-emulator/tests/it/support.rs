@@ -40,7 +40,7 @@ impl Site {
         let builder = set(Emulator::builder().timing(Timing::instant()));
         let emulator = builder.start().await.unwrap();
         let client = Client {
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: http(),
             url: emulator.url().to_owned(),
             project_id: emulator.project_id().to_owned(),
             access_key: emulator.access_key().to_owned(),
@@ -337,4 +337,20 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         String::from_utf8(ps.unwrap().stdout).unwrap()
     };
     !state.is_empty() && !state.starts_with('Z')
+}
+
+/// An HTTP client for plain http. In a workspace build a feature asks for TLS, and a client
+/// without a TLS configuration would panic.
+pub(crate) fn http() -> reqwest::Client {
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .build()
+        .unwrap()
 }

@@ -1,0 +1,53 @@
+"""Three workers (or any number) meet over TCP and add up their gradients.
+
+Plain python3, nothing to install. Submit this directory as code_dir with this file as boot_file
+and node_count 3. The workers find each other as on the service: by VC_WORKER_HOSTS, with
+VC_TASK_INDEX as rank. Each draws a number of its own, and in the end all know the same sum.
+"""
+
+import json
+import os
+import socket
+import time
+
+PORT = 6666  # every worker has an address of its own, so all may use the same port
+
+rank = int(os.environ["VC_TASK_INDEX"])
+hosts = os.environ["VC_WORKER_HOSTS"].split(",")
+assert len(hosts) == int(os.environ["MA_NUM_HOSTS"])
+
+
+def connect(host):
+    """The other worker may not listen yet."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return socket.create_connection((host, PORT), timeout=30)
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def all_reduce(values):
+    """Rank 0 collects, adds and hands out."""
+    if rank == 0:
+        with socket.create_server((hosts[0], PORT)) as server:
+            peers = [server.accept()[0].makefile("rw") for _ in hosts[1:]]
+        total = list(values)
+        for peer in peers:
+            theirs = json.loads(peer.readline())
+            total = [mine + other for mine, other in zip(total, theirs)]
+        for peer in peers:
+            peer.write(json.dumps(total) + "\n")
+            peer.flush()
+        return total
+    with connect(hosts[0]) as connection:
+        peer = connection.makefile("rw")
+        peer.write(json.dumps(values) + "\n")
+        peer.flush()
+        return json.loads(peer.readline())
+
+
+gradient = [float(rank + 1), 10.0 * (rank + 1)]
+print(f"rank {rank} of {len(hosts)}: mine {gradient}, all {all_reduce(gradient)}")

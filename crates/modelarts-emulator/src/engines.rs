@@ -1,0 +1,176 @@
+//! The preset engines that the emulator knows from the documents.
+
+use serde_json::{Value, json};
+
+/// One engine, as ShowTrainingJobEngines lists it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Engine {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// Runs as in version 1 of the API: local directories of the request have no effect.
+    pub(crate) v1_compatible: bool,
+    pub(crate) run_user: &'static str,
+    cpu_image: &'static str,
+    gpu_image: &'static str,
+    image_version: &'static str,
+    /// No longer for new jobs. No document names one; the row is there for the error.
+    pub(crate) retired: bool,
+}
+
+const fn modern(id: &'static str, name: &'static str, image: &'static str) -> Engine {
+    Engine {
+        id,
+        name,
+        version: id,
+        v1_compatible: false,
+        run_user: "1102",
+        cpu_image: image,
+        gpu_image: image,
+        image_version: id,
+        retired: false,
+    }
+}
+
+const fn v1(
+    id: &'static str,
+    name: &'static str,
+    version: &'static str,
+    images: (&'static str, &'static str),
+    image_version: &'static str,
+) -> Engine {
+    Engine {
+        id,
+        name,
+        version,
+        v1_compatible: true,
+        run_user: "",
+        cpu_image: images.0,
+        gpu_image: images.1,
+        image_version,
+        retired: false,
+    }
+}
+
+/// From the engine list, the create, details and algorithm examples.
+const ENGINES: &[Engine] = &[
+    v1(
+        "caffe-1.0.0-python2.7",
+        "Caffe",
+        "caffe-1.0.0-python2.7",
+        (
+            "modelarts-job-dev-image/caffe1-cpu-cp27:1.0.0",
+            "modelarts-job-dev-image/caffe1-gpu-cuda8-cp27:1.0.0",
+        ),
+        "3.1.0",
+    ),
+    v1(
+        "horovod-cp36-tf-1.16.2",
+        "Horovod",
+        "0.16.2-TF-1.13.1-python3.6",
+        (
+            "modelarts-job-dev-image/tensorflow-gpu-cuda10-cp36-horovod0162:1.13.1",
+            "modelarts-job-dev-image/tensorflow-gpu-cuda10-cp36-horovod0162:1.13.1",
+        ),
+        "3.2.1",
+    ),
+    modern(
+        "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
+        "Horovod",
+        "aip/horovod_tensorflow:train",
+    ),
+    v1(
+        "pytorch-cp36-1.3.0",
+        "PyTorch",
+        "PyTorch-1.3.0-python3.6",
+        (
+            "modelarts-job-dev-image/pytorch-cp36:1.3.0",
+            "modelarts-job-dev-image/pytorch-cp36:1.3.0",
+        ),
+        "3.2.1",
+    ),
+    v1(
+        "pytorch-cp36-1.4.0-v2",
+        "PyTorch",
+        "PyTorch-1.4.0-python3.6-v2",
+        (
+            "modelarts-job-dev-image/pytorch-cp36:1.4.0",
+            "modelarts-job-dev-image/pytorch-cp36:1.4.0",
+        ),
+        "3.2.1",
+    ),
+    modern(
+        "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+        "PyTorch",
+        "aip/pytorch_1_8:train",
+    ),
+    modern(
+        "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
+        "TensorFlow",
+        "aip/tensorflow_2_1:train",
+    ),
+    v1(
+        "xgboost-sklearn-python3.6",
+        "XGBoost-Sklearn",
+        "XGBoost-0.80-Sklearn-0.18.1-python3.6",
+        ("modelarts-job-dev-image/python-train-py36:secure", ""),
+        "2.0.10-20211101113705",
+    ),
+    Engine {
+        retired: true,
+        ..v1(
+            "retired-engine-1.0",
+            "Retired",
+            "retired-engine-1.0",
+            ("", ""),
+            "1.0",
+        )
+    },
+];
+
+impl Engine {
+    pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
+        ENGINES.iter().find(|engine| engine.id == id)
+    }
+
+    /// By name and version. The version may stop at a hyphen: `pytorch_1.8.0` means the first
+    /// engine whose version goes on with `-cuda_…`. That shortness is the emulator's.
+    pub(crate) fn by_name(name: &str, version: &str) -> Option<&'static Self> {
+        ENGINES.iter().find(|engine| {
+            engine.name == name
+                && engine
+                    .version
+                    .strip_prefix(version)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        })
+    }
+
+    /// Whether it has an image for nodes with or without cards.
+    pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
+        let image = if gpu { self.gpu_image } else { self.cpu_image };
+        !image.is_empty()
+    }
+
+    /// All that new jobs can have, as documented JSON.
+    pub(crate) fn list() -> Value {
+        let items: Vec<Value> = ENGINES
+            .iter()
+            .filter(|engine| !engine.retired)
+            .map(|engine| {
+                json!({
+                    "engine_id": engine.id,
+                    "engine_name": engine.name,
+                    "engine_version": engine.version,
+                    "v1_compatible": engine.v1_compatible,
+                    "run_user": engine.run_user,
+                    "image_info": {
+                        "cpu_image_url": engine.cpu_image,
+                        "gpu_image_url": engine.gpu_image,
+                        "image_version": engine.image_version,
+                    },
+                })
+            })
+            .collect();
+        json!({"total": items.len(), "items": items})
+    }
+}

@@ -1,0 +1,125 @@
+//! From the output of a worker's processes into its log file, up to a size.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+/// How long to wait for the rest of the output when all known processes have gone. Whoever has run
+/// away from its process group may hold the pipe open for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Reads the pipe of one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Pump(Arc<Mutex<Flow>>);
+
+#[derive(Debug)]
+struct Flow {
+    pipe: PipeReader,
+    log: File,
+    /// How many bytes the log may still get.
+    room: u64,
+    cap: u64,
+    overflowed: bool,
+    ended: bool,
+}
+
+impl Pump {
+    /// A pump into `log`, whose length counts, and the end that processes write to.
+    pub(crate) fn new(log: File, cap: u64) -> io::Result<(Self, PipeWriter)> {
+        let (pipe, writer) = io::pipe()?;
+        let flags = fcntl_getfl(&pipe)?;
+        fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
+        let room = cap.saturating_sub(log.metadata()?.len());
+        let flow = Flow {
+            pipe,
+            log,
+            room,
+            cap,
+            overflowed: false,
+            ended: false,
+        };
+        Ok((Self(Arc::new(Mutex::new(flow))), writer))
+    }
+
+    /// Takes what has been written so far. After that, the log has all that was written before.
+    pub(crate) fn drain(&self) {
+        self.0.lock().drain();
+    }
+
+    /// Pumps by itself until all writers have gone.
+    pub(crate) fn spawn(&self) -> io::Result<JoinHandle<()>> {
+        let flow = Arc::clone(&self.0);
+        // A second descriptor of the same pipe, to be told when there is something to read.
+        let signal = OwnedFd::from(flow.lock().pipe.try_clone()?);
+        let signal = pipe::Receiver::from_owned_fd(signal)?;
+        Ok(tokio::spawn(async move {
+            let mut bytes = vec![0; 64 << 10];
+            while signal.readable().await.is_ok() {
+                let mut flow = flow.lock();
+                // Read here, so that the runtime learns when the pipe is empty.
+                match signal.try_read(&mut bytes) {
+                    Ok(0) => flow.ended = true,
+                    Ok(count) => flow.take(&bytes[..count]),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(_) => flow.ended = true,
+                }
+                if flow.ended {
+                    break;
+                }
+            }
+        }))
+    }
+
+    /// Waits for the last of the output.
+    pub(crate) async fn finish(&self, pumping: JoinHandle<()>) {
+        let abort = pumping.abort_handle();
+        if tokio::time::timeout(LAST_WORDS, pumping).await.is_err() {
+            abort.abort();
+        }
+        self.drain();
+    }
+}
+
+impl Flow {
+    fn drain(&mut self) {
+        let mut bytes = vec![0; 64 << 10];
+        loop {
+            match self.pipe.read(&mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(count) => self.take(&bytes[..count]),
+            }
+        }
+    }
+
+    /// Writes to the log, if there is room; the rest is lost, as on the service.
+    fn take(&mut self, bytes: &[u8]) {
+        let count = usize::try_from(self.room)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        let (kept, lost) = bytes.split_at(count);
+        self.room -= count as u64;
+        if let Err(error) = self.log.write_all(kept) {
+            tracing::warn!(%error, "a log cannot be written");
+        }
+        if !lost.is_empty() && !self.overflowed {
+            self.overflowed = true;
+            // domain.md section 8, with the cap filled in.
+            let line = format!(
+                "\nmodelarts-pope: log length overflow(max:{}; already:{}; going to add:{}), process will continue running silently\n",
+                self.cap,
+                self.cap,
+                lost.len()
+            );
+            if let Err(error) = self.log.write_all(line.as_bytes()) {
+                tracing::warn!(%error, "a log cannot be written");
+            }
+        }
+    }
+}

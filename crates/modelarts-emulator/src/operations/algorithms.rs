@@ -1,0 +1,308 @@
+//! Stored algorithms, and jobs made from them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+use walkdir::WalkDir;
+
+use crate::answer::Answer;
+use crate::call::{Call, Outcome, bad_param, ok};
+use crate::error::ApiError;
+use crate::obs::ObsPath;
+use crate::records::Record;
+use crate::rules::fields::{Fate, Line, Need, Type};
+use crate::rules::{self, Draft};
+
+/// The fields beside `job_config`, whose rules are those of a job.
+#[rustfmt::skip]
+const FIELDS: &[Line] = &[
+    ("metadata", Type::Object, Need::Required, Fate::Acted),
+    ("metadata.name", Type::Name, Need::Required, Fate::Acted),
+    ("metadata.description", Type::UpTo(256), Need::Optional, Fate::Echoed),
+    ("metadata.workspace_id", Type::Text, Need::Optional, Fate::Echoed),
+    ("job_config", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
+    ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
+    ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
+    ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.outputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
+    ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
+    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
+    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
+    ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
+];
+
+/// The algorithm of this id, in the user's project.
+pub(super) fn find(call: &Call<'_>, id: &str) -> Option<Value> {
+    let record = call.core.algorithms.find(&call.user.project_id, id)?;
+    Some(record.value)
+}
+
+fn read(call: &Call<'_>) -> Result<Value, ApiError> {
+    let body = call.json()?;
+    rules::against(FIELDS, &body)?;
+    let config = |names: &[&str]| -> Map<String, Value> {
+        names
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), body["job_config"].get(*name)?.clone())))
+            .collect()
+    };
+    // A job of this algorithm, without its data: the rules on code and parameters are the same.
+    let job = json!({
+        "kind": "job",
+        "metadata": {"name": body["metadata"]["name"]},
+        "algorithm": config(&["code_dir", "boot_file", "command", "engine", "parameters"]),
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+    });
+    let draft = Draft {
+        body: &job,
+        terms: &call.core.terms,
+        stored: None,
+        may_prioritise: true,
+    };
+    rules::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))?;
+    Ok(body)
+}
+
+/// The code directory as a tree of names, and its bytes.
+fn tree(call: &Call<'_>, code_dir: &str) -> Option<(Value, u64)> {
+    let path = ObsPath::parse(code_dir).ok()?;
+    let root = call.core.terms.obs.existing(&path.relative()).ok()?;
+    fn below(directory: &std::path::Path) -> Vec<Value> {
+        let entries = WalkDir::new(directory)
+            .min_depth(1)
+            .max_depth(1)
+            .sort_by_file_name();
+        entries
+            .into_iter()
+            .flatten()
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if entry.file_type().is_dir() {
+                    json!({"name": format!("{name}/"), "children": below(entry.path())})
+                } else {
+                    json!({"name": name})
+                }
+            })
+            .collect()
+    }
+    let files = WalkDir::new(&root).into_iter().flatten();
+    let size = files
+        .filter(|entry| entry.file_type().is_file())
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum();
+    let name = format!("{}/", path.last());
+    Some((json!({"name": name, "children": below(&root)}), size))
+}
+
+/// The documented form of an algorithm.
+fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
+    let given = &body["job_config"];
+    let mut config = given.as_object().cloned().unwrap_or_default();
+    config.retain(|_, value| !value.is_null());
+    let code_dir = given["code_dir"].as_str().unwrap_or_default();
+    let mut size = 0;
+    if let Some((tree, bytes)) = tree(call, code_dir) {
+        config.insert("code_tree".into(), tree);
+        size = bytes;
+    }
+    for (name, default) in [
+        ("command", json!("")),
+        ("parameters_customization", json!(false)),
+    ] {
+        config.entry(name).or_insert(default);
+    }
+    for list in ["parameters", "inputs", "outputs"] {
+        config.entry(list).or_insert_with(|| json!([]));
+    }
+    let text = |name: &str, default: &str| {
+        body["metadata"][name]
+            .as_str()
+            .unwrap_or(default)
+            .to_owned()
+    };
+    json!({
+        "metadata": {
+            "id": id,
+            "name": text("name", ""),
+            "description": text("description", ""),
+            "create_time": created,
+            "workspace_id": text("workspace_id", "0"),
+            "ai_project": "default-ai-project",
+            "user_name": call.user.name,
+            "domain_id": call.user.domain,
+            "source": "custom",
+            "api_version": "",
+            "is_valid": true,
+            "state": "",
+            "size": size,
+            "tags": null,
+            "attr_list": null,
+            "version_num": 0,
+            "update_time": updated,
+        },
+        "job_config": config,
+        "resource_requirements": body.get("resource_requirements").cloned().unwrap_or_default(),
+        "advanced_config": body.get("advanced_config").cloned().unwrap_or_else(|| json!({})),
+    })
+}
+
+pub(super) fn create(call: &Call<'_>) -> Outcome {
+    let body = read(call)?;
+    let id = Uuid::new_v4().to_string();
+    let value = render(call, &id, &body, call.now().millis(), 0);
+    let name = body["metadata"]["name"].as_str().unwrap_or_default();
+    let added = call.core.algorithms.insert(Record {
+        id,
+        project: call.user.project_id.clone(),
+        name: name.to_owned(),
+        value: value.clone(),
+    });
+    if !added {
+        return Err(ApiError::of(2821, &[name]));
+    }
+    Ok(Answer::json(StatusCode::CREATED, value))
+}
+
+pub(super) fn show(call: &Call<'_>) -> Outcome {
+    let found = find(call, call.id("algorithm_id"));
+    ok(found.ok_or_else(ApiError::algorithm_not_found)?)
+}
+
+/// 201, as documented. The name stays: algorithms cannot be renamed.
+pub(super) fn change(call: &Call<'_>) -> Outcome {
+    let id = call.id("algorithm_id");
+    let before = find(call, id).ok_or_else(ApiError::algorithm_not_found)?;
+    let mut body = read(call)?;
+    body["metadata"]["name"] = before["metadata"]["name"].clone();
+    let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
+    let value = render(call, id, &body, created, call.now().millis());
+    let changed = call
+        .core
+        .algorithms
+        .update(&call.user.project_id, id, |record| {
+            record.value = value.clone();
+        });
+    changed.ok_or_else(ApiError::algorithm_not_found)?;
+    Ok(Answer::json(StatusCode::CREATED, value))
+}
+
+pub(super) fn delete(call: &Call<'_>) -> Outcome {
+    let id = call.id("algorithm_id");
+    if !call.core.algorithms.remove(&call.user.project_id, id) {
+        return Err(ApiError::algorithm_not_found());
+    }
+    Ok(Answer::json(StatusCode::ACCEPTED, Value::Null))
+}
+
+/// `offset` is the number of a record, unlike that of the list of jobs (api-facts.md 4.1).
+pub(super) fn list(call: &Call<'_>) -> Outcome {
+    let limit = call.number("limit", 1..=50, 50)?;
+    let offset = call.number("offset", 0..=usize::MAX, 0)?;
+    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
+    let sort_by = call
+        .param("sort_by")?
+        .unwrap_or_else(|| "create_time".into());
+    if !["create_time", "name"].contains(&sort_by.as_str()) {
+        return Err(ApiError::sorting());
+    }
+    let workspace = call.param("workspace_id")?;
+    let part = match call.param("searches")? {
+        None => None,
+        Some(searches) => match searches.split_once(':') {
+            Some(("name", part)) => Some(part.to_owned()),
+            _ => return Err(bad_param("searches")),
+        },
+    };
+    let all = call.core.algorithms.all(&call.user.project_id);
+    let total = all.len();
+    let mut matching: Vec<Record> = all
+        .into_iter()
+        .filter(|record| {
+            part.as_ref()
+                .is_none_or(|part| record.name.contains(part.as_str()))
+        })
+        .filter(|record| {
+            let own = &record.value["metadata"]["workspace_id"];
+            workspace.as_ref().is_none_or(|workspace| own == workspace)
+        })
+        .collect();
+    if sort_by == "name" {
+        matching.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    if order == "desc" {
+        matching.reverse();
+    }
+    let count = matching.len();
+    let page = matching.into_iter().skip(offset).take(limit);
+    let items: Vec<Value> = page.map(|record| record.value).collect();
+    ok(json!({
+        "total": total,
+        "count": count,
+        "limit": limit,
+        "offset": offset,
+        "sort_by": sort_by,
+        "order": order,
+        "group_by": call.param("group_by")?.unwrap_or_default(),
+        "items": items,
+    }))
+}
+
+/// The body of a job from a stored algorithm, with what the algorithm says filled in.
+pub(super) fn fill_in(body: &Value, stored: &Value) -> Value {
+    let mut filled = body.clone();
+    let config = &stored["job_config"];
+    let algorithm = &mut filled["algorithm"];
+    for name in ["code_dir", "boot_file", "command", "engine"] {
+        if let Some(value) = config.get(name)
+            && *value != ""
+            && !value.is_null()
+        {
+            algorithm[name] = value.clone();
+        }
+    }
+    algorithm["name"] = stored["metadata"]["name"].clone();
+    let named = |list: &Value, name: &Value| -> Option<Value> {
+        let list = list.as_array()?;
+        list.iter().find(|one| one["name"] == *name).cloned()
+    };
+    // Parameters in the order of the algorithm, with the job's values; then the job's own.
+    let given = algorithm["parameters"].clone();
+    let mut parameters: Vec<Value> = Vec::new();
+    for known in config["parameters"].as_array().into_iter().flatten() {
+        let mut parameter = known.clone();
+        if let Some(own) = named(&given, &known["name"])
+            && let Some(value) = own.get("value")
+        {
+            parameter["value"] = value.clone();
+        }
+        parameters.push(parameter);
+    }
+    for own in given.as_array().into_iter().flatten() {
+        if named(&config["parameters"], &own["name"]).is_none() {
+            parameters.push(own.clone());
+        }
+    }
+    algorithm["parameters"] = parameters.into();
+    for list in ["inputs", "outputs"] {
+        for channel in algorithm[list].as_array_mut().into_iter().flatten() {
+            let Some(known) = named(&config[list], &channel["name"]) else {
+                continue;
+            };
+            for member in ["access_method", "description", "prefetch_to_local"] {
+                if channel.get(member).is_none()
+                    && let Some(value) = known.get(member)
+                {
+                    channel[member] = value.clone();
+                }
+            }
+        }
+    }
+    filled
+}

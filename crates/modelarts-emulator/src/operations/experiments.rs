@@ -1,0 +1,158 @@
+//! Experiments: names that jobs refer to.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::answer::Answer;
+use crate::body::Field;
+use crate::call::{Call, Outcome, bad_param, ok};
+use crate::error::ApiError;
+use crate::records::Record;
+
+/// With the number of jobs that refer to it.
+fn render(call: &Call<'_>, record: &Record) -> Value {
+    let jobs = call.core.store.all(|jobs| {
+        let reference = "/metadata/training_experiment_reference/id";
+        jobs.filter(|job| job.project == record.project && job.request.text(reference) == record.id)
+            .count()
+    });
+    json!({"metadata": record.value, "statistic": {"job_count": jobs}})
+}
+
+fn not_found(id: &str) -> ApiError {
+    ApiError::of(2842, &[id])
+}
+
+pub(super) fn create(call: &Call<'_>) -> Outcome {
+    let body = call.json()?;
+    let metadata = Field::root(&body).required("metadata")?;
+    let name = metadata.required("name")?.up_to(64)?;
+    let description = metadata.get("description")?;
+    let description = description.map(|field| field.up_to(256)).transpose()?;
+    let now = call.now().millis();
+    let id = Uuid::new_v4().to_string();
+    let record = Record {
+        project: call.user.project_id.clone(),
+        name: name.to_owned(),
+        value: json!({
+            "id": id,
+            "name": name,
+            "description": description.unwrap_or_default(),
+            "workspace_id": metadata.text_of("workspace_id")?.unwrap_or("0"),
+            "create_time": now,
+            "update_time": now,
+        }),
+        id,
+    };
+    if !call.core.experiments.insert(record.clone()) {
+        return Err(ApiError::of(2841, &[name]));
+    }
+    Ok(Answer::json(StatusCode::CREATED, render(call, &record)))
+}
+
+pub(super) fn show(call: &Call<'_>) -> Outcome {
+    let id = call.id("experiment_id");
+    let found = call.core.experiments.find(&call.user.project_id, id);
+    ok(render(call, &found.ok_or_else(|| not_found(id))?))
+}
+
+pub(super) fn change(call: &Call<'_>) -> Outcome {
+    let id = call.id("experiment_id");
+    let body = call.json()?;
+    let root = Field::root(&body);
+    let mut members = Vec::new();
+    for member in ["name", "description"] {
+        if let Some(field) = root.get(member)? {
+            let text = field.up_to(256)?;
+            if text.is_empty() {
+                return Err(field.must("have 1 to 256 characters"));
+            }
+            members.push((member, text));
+        }
+    }
+    let project = &call.user.project_id;
+    if let Some((_, name)) = members.iter().find(|(member, _)| *member == "name") {
+        let all = call.core.experiments.all(project);
+        if all
+            .iter()
+            .any(|other| other.id != id && other.name == *name)
+        {
+            return Err(ApiError::of(2841, &[name]));
+        }
+    }
+    let now = call.now().millis();
+    let changed = call.core.experiments.update(project, id, |record| {
+        for (member, text) in &members {
+            record.value[*member] = (*text).into();
+            if *member == "name" {
+                (*text).clone_into(&mut record.name);
+            }
+        }
+        record.value["update_time"] = now.into();
+    });
+    changed.ok_or_else(|| not_found(id))?;
+    ok(members
+        .into_iter()
+        .map(|(member, text)| (member.to_owned(), Value::from(text)))
+        .collect())
+}
+
+pub(super) fn delete(call: &Call<'_>) -> Outcome {
+    let id = call.id("experiment_id");
+    if !call.core.experiments.remove(&call.user.project_id, id) {
+        return Err(not_found(id));
+    }
+    Ok(Answer::empty(StatusCode::ACCEPTED))
+}
+
+/// `offset` is the number of a page.
+pub(super) fn list(call: &Call<'_>) -> Outcome {
+    let limit = call.number("limit", 1..=50, 50)?;
+    let offset = call.number("offset", 0..=usize::MAX, 0)?;
+    let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
+    let sort_by = sort_by
+        .map_err(|_| ApiError::sorting())?
+        .unwrap_or("create_time");
+    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
+    let workspace = call.param("workspace_id")?;
+    let all = call.core.experiments.all(&call.user.project_id);
+    let total = all.len();
+    let mut matching: Vec<Record> = all
+        .into_iter()
+        .filter(|record| {
+            let own = &record.value["workspace_id"];
+            workspace.as_ref().is_none_or(|workspace| own == workspace)
+        })
+        .collect();
+    matching.sort_by(|a, b| match sort_by {
+        "name" => a.name.cmp(&b.name),
+        time => a.value[time].as_i64().cmp(&b.value[time].as_i64()),
+    });
+    if order == "desc" {
+        matching.reverse();
+    }
+    let count = matching.len();
+    let page = matching
+        .iter()
+        .skip(offset.saturating_mul(limit))
+        .take(limit);
+    let items: Vec<Value> = page.map(|record| render(call, record)).collect();
+    ok(json!({
+        "total": total,
+        "count": count,
+        "limit": limit,
+        "offset": offset,
+        "sort_by": sort_by,
+        "order": order,
+        "items": items,
+    }))
+}
+
+pub(super) fn check(call: &Call<'_>) -> Outcome {
+    let name = call.param("experiment_name")?;
+    let name = name.filter(|name| name.chars().count() <= 64);
+    let name = name.ok_or_else(|| bad_param("experiment_name"))?;
+    let all = call.core.experiments.all(&call.user.project_id);
+    ok(json!({"is_duplicate": all.iter().any(|record| record.name == name)}))
+}

@@ -1,0 +1,325 @@
+//! Jobs: creation, lists, changes, ends.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::algorithms;
+use crate::answer::Answer;
+use crate::body::Field;
+use crate::call::{Call, Outcome, bad_param, ok};
+use crate::driver;
+use crate::environment;
+use crate::error::ApiError;
+use crate::event_query::EventQuery;
+use crate::events::{EventKind, Level};
+use crate::lifecycle::{State, Stop};
+use crate::render::{self, UserName};
+use crate::request::JobRequest;
+use crate::rules::{self, Draft, is_name};
+use crate::search::Search;
+use crate::store::{Job, task_name};
+
+/// Most jobs of one batch deletion.
+const MOST_AT_ONCE: usize = 100;
+
+pub(super) fn create(call: &Call<'_>) -> Outcome {
+    if !call.user.authorized {
+        return Err(ApiError::of(2785, &[]));
+    }
+    if call.user.frozen {
+        return Err(ApiError::of(2837, &[]));
+    }
+    let body = call.json()?;
+    let named = body.pointer("/algorithm/id").and_then(Value::as_str);
+    let stored = named.and_then(|id| algorithms::find(call, id));
+    let mut draft = Draft {
+        body: &body,
+        terms: &call.core.terms,
+        stored: stored.as_ref(),
+        may_prioritise: call.user.may_set_high_priority,
+    };
+    rules::check(&draft)?;
+    let filled;
+    if let Some(stored) = &stored {
+        filled = algorithms::fill_in(&body, stored);
+        let mut unnamed = filled.clone();
+        unnamed["algorithm"]["id"] = Value::Null;
+        draft.stored = None;
+        draft.body = &unnamed;
+        rules::check(&draft)?;
+    } else {
+        filled = body.clone();
+    }
+    let request = JobRequest::read(filled)?;
+    let now = call.now();
+    let mut job = Job::new(Uuid::new_v4().to_string(), request, now);
+    job.project.clone_from(&call.user.project_id);
+    job.user_id.clone_from(&call.user.id);
+    job.user_name.clone_from(&call.user.name);
+    let id = job.id.clone();
+    let shown = render::job(&job, UserName::NotYet, now);
+    let asked = driver::asked(&job, false);
+    let quota = call.core.quotas.jobs(&call.user.project_id);
+    call.core
+        .store
+        .insert(job, quota, call.core.one_job_per_output)?;
+    let place = call.core.scheduler.enqueue(asked);
+    call.core
+        .spawn(driver::drive(Arc::clone(call.core), id, place));
+    Ok(Answer::json(StatusCode::CREATED, shown))
+}
+
+pub(super) fn list(call: &Call<'_>) -> Outcome {
+    let search = Search::read(&call.json()?)?;
+    let now = call.now();
+    let shown = call.core.store.all(|jobs| {
+        let mut own = jobs.filter(|job| job.project == call.user.project_id);
+        search.answer(&mut own, |job| {
+            render::job(job, UserName::Known(&job.user_name), now)
+        })
+    });
+    ok(shown)
+}
+
+pub(super) fn show(call: &Call<'_>) -> Outcome {
+    let now = call.now();
+    ok(call.read(|job| render::job(job, UserName::Known(&job.user_name), now))?)
+}
+
+/// The description at any time, the priority while the job waits (domain.md 2.4).
+pub(super) fn change(call: &Call<'_>) -> Outcome {
+    let body = call.json()?;
+    let body = Field::root(&body);
+    let description = body.get("description")?;
+    let description = description.map(|field| field.up_to(256)).transpose()?;
+    let mut priority = None;
+    let mut preemptible = None;
+    if let Some(spec) = body.get("spec")?
+        && let Some(policy) = spec.get("schedule_policy")?
+    {
+        if let Some(field) = policy.get("priority")? {
+            priority = Some(field.integer()?);
+            if !(1..=3).contains(&field.integer()?) {
+                return Err(field.must("be between 1 and 3"));
+            }
+            if priority == Some(3) && !call.user.may_set_high_priority {
+                return Err(ApiError::no_permission(
+                    "modelarts:trainJob:setHighPriority",
+                ));
+            }
+        }
+        if let Some(field) = policy.get("preemptible")? {
+            let said = field.value().as_bool();
+            preemptible = Some(said.ok_or_else(|| field.must("be true or false"))?);
+        }
+    }
+    let moved = call.update(|job| {
+        if (priority.is_some() || preemptible.is_some()) && job.state != State::Queuing {
+            let why = "the priority can be changed only while the job is pending";
+            return Err(ApiError::of(2858, &[why]));
+        }
+        if priority.is_some() && job.request.pool_id.is_none() {
+            let why = "only jobs in a dedicated pool have a priority";
+            return Err(ApiError::of(2858, &[why]));
+        }
+        if let Some(description) = description {
+            description.clone_into(&mut job.description);
+        }
+        job.priority = priority.unwrap_or(job.priority);
+        job.preemptible = preemptible.unwrap_or(job.preemptible);
+        Ok(job.priority)
+    })??;
+    if priority.is_some() || preemptible.is_some() {
+        call.core
+            .scheduler
+            .set_priority(call.job_id(), moved, preemptible);
+    }
+    ok(Value::Null)
+}
+
+/// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
+pub(super) fn delete(call: &Call<'_>) -> Outcome {
+    call.read(|_| ())?;
+    take_away(call, call.job_id());
+    Ok(Answer::json(StatusCode::ACCEPTED, json!("")))
+}
+
+fn take_away(call: &Call<'_>, id: &str) {
+    let now = call.now();
+    let first = call.core.store.update(id, |job| {
+        let first = job.stop_reason() != Some(Stop::Deleted);
+        if first {
+            job.deleted = true;
+            job.note(EventKind::Deleted, now);
+            job.advance(State::Terminating, now);
+            job.ask_to_stop(Stop::Deleted);
+        }
+        first
+    });
+    if first == Some(true) {
+        call.core
+            .spawn(driver::remove(Arc::clone(call.core), id.to_owned()));
+    }
+}
+
+/// All or none: the first that is not there, or in another workspace, is the answer.
+pub(super) fn batch_delete(call: &Call<'_>) -> Outcome {
+    let body = call.json()?;
+    let jobs = Field::root(&body).required("jobs")?;
+    let items = jobs.items()?;
+    if items.is_empty() || items.len() > MOST_AT_ONCE {
+        return Err(jobs.must(format!("have 1 to {MOST_AT_ONCE} elements")));
+    }
+    let mut ids = Vec::new();
+    let mut workspace: Option<String> = None;
+    for item in items {
+        item.required("kind")?.text()?;
+        let id = item
+            .required("metadata")?
+            .required("id")?
+            .text()?
+            .to_owned();
+        let found = call.core.store.read(&id, |job| {
+            let own = job.project == call.user.project_id;
+            own.then(|| job.request.workspace_id.clone())
+        });
+        let found = found
+            .flatten()
+            .ok_or_else(|| ApiError::job_not_found(&id))?;
+        if workspace
+            .as_ref()
+            .is_some_and(|workspace| *workspace != found)
+        {
+            return Err(jobs.must("be of one workspace"));
+        }
+        workspace = Some(found);
+        ids.push(id);
+    }
+    for id in ids {
+        take_away(call, &id);
+    }
+    Ok(Answer::empty(StatusCode::ACCEPTED))
+}
+
+pub(super) fn stop(call: &Call<'_>) -> Outcome {
+    let body = call.json()?;
+    let body = Field::root(&body);
+    let action = body.required("action_type")?.text()?;
+    call.read(|_| ())?;
+    if action != "terminate" {
+        return Err(ApiError::action_type(action));
+    }
+    let now = call.now();
+    let shown = call.update(|job| {
+        if !job.state.may_be_terminated() {
+            return Err(ApiError::not_terminable());
+        }
+        job.advance(State::Terminating, now);
+        job.ask_to_stop(Stop::ByUser);
+        Ok(render::job(job, UserName::Known(&job.user_name), now))
+    })??;
+    Ok(Answer::json(StatusCode::ACCEPTED, shown))
+}
+
+pub(super) fn events(call: &Call<'_>) -> Outcome {
+    let query = EventQuery::read(call.query)?;
+    ok(call.read(|job| query.answer(&job.events, call.core.wording))?)
+}
+
+/// A bare list.
+pub(super) fn tasks(call: &Call<'_>) -> Outcome {
+    let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
+    let rows: Vec<Value> = call.read(|job| {
+        (1..=job.schedule_count)
+            .filter(|count| asked == 0 || *count as usize == asked)
+            .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
+            .map(|(count, index)| {
+                json!({
+                    "task": task_name(index),
+                    "ip": environment::address(&job.id, index),
+                    "host_ip": "127.0.0.1",
+                    "schedule_count": count,
+                })
+            })
+            .collect()
+    })?;
+    ok(Value::Array(rows))
+}
+
+/// From the events: what happened between the queue and the end, once for each scheduling.
+pub(super) fn stages(call: &Call<'_>) -> Outcome {
+    let id = call.job_id();
+    let records = call.read(|job| {
+        let mut records: Vec<Vec<(&'static str, &'static str, crate::clock::Moment)>> = Vec::new();
+        for event in &job.events {
+            let (name, message) = match &event.kind {
+                EventKind::Queuing => ("scheduling", "Waiting for resources"),
+                EventKind::PodStarted { .. } => ("preparing", "Preparing the environment"),
+                EventKind::Running => ("running", "Running"),
+                kind if kind.is_final() => ("end", "Ended"),
+                _ => continue,
+            };
+            if name == "scheduling" || records.is_empty() {
+                records.push(Vec::new());
+            }
+            if let Some(record) = records.last_mut()
+                && record.last().is_none_or(|(last, ..)| *last != name)
+            {
+                record.push((name, message, event.time));
+            }
+        }
+        records
+    })?;
+    let orders = ["scheduling", "preparing", "running", "end"];
+    let records: Vec<Value> = records
+        .iter()
+        .enumerate()
+        .map(|(at, stages)| {
+            let shown = stages.iter().enumerate().map(|(at, (name, message, start))| {
+                let end = stages.get(at + 1).map(|(_, _, next)| next);
+                let end = end.or((*name == "end").then_some(start));
+                json!({
+                    "job_id": id,
+                    "name": name,
+                    "en_message": message,
+                    "zh_message": message,
+                    "start_time": start.rfc3339(),
+                    "end_time": end.map(|end| end.rfc3339()).unwrap_or_default(),
+                    "stage_order": orders.iter().position(|order| order == name).unwrap_or(0) + 1,
+                    "sub_stages": [],
+                })
+            });
+            json!({"record_order": at + 1, "stages": shown.collect::<Vec<_>>()})
+        })
+        .collect();
+    ok(json!({"total_count": records.len(), "running_records": records}))
+}
+
+pub(super) fn name(call: &Call<'_>) -> Outcome {
+    let name = call.param("job_name")?.unwrap_or_default();
+    if !is_name(&name) {
+        return Err(bad_param("job_name"));
+    }
+    let taken = call.core.store.all(|jobs| {
+        let mut jobs = jobs.filter(|job| job.project == call.user.project_id);
+        jobs.any(|job| job.request.name == name)
+    });
+    ok(json!({"is_duplicate": taken}))
+}
+
+impl EventKind {
+    /// Whether it says that a job has ended.
+    fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Completed
+                | Self::Failed
+                | Self::StoppedByUser
+                | Self::AutoStopped { .. }
+                | Self::QueueFailed
+        ) || (self.level() == Level::Error && matches!(self, Self::CreateFailed { .. }))
+    }
+}

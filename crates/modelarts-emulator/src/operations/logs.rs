@@ -1,0 +1,126 @@
+//! Logs and metrics.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::call::{Call, Outcome, bad_param, ok};
+use crate::error::ApiError;
+use crate::request::LogExport;
+use crate::runner::{LogTail, Worker};
+
+/// A log preview has at most 5 MB.
+const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
+/// How long a log is kept that is not exported: 30 days (domain.md section 8).
+const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The worker that the path names.
+fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
+    let task = call.id("task_id");
+    let (request, index) = call.read(|job| {
+        let index = job.tasks().zip(0..).find(|(name, _)| name == task);
+        (Arc::clone(&job.request), index.map(|(_, index)| index))
+    })?;
+    let index = index.ok_or_else(|| {
+        ApiError::invalid_parameter(format!("task_id {task} is not a task of the job"))
+    })?;
+    Ok(Worker {
+        job_id: call.job_id().to_owned(),
+        request,
+        index,
+    })
+}
+
+/// The end of the worker's log, unless it has been cleared away.
+async fn tail(call: &Call<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
+    let ended = call.read(|job| job.ended)?;
+    let exported = matches!(worker.request.log_export, LogExport::To(_));
+    if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
+        return Err(ApiError::of(2819, &[]));
+    }
+    let tail = call.core.runner.log_tail(worker, limit).await;
+    tail.map_err(|error| ApiError::internal(format!("The log cannot be read: {error}.")))
+}
+
+/// ModelArts.2776 and 2777, "not ready": a 204 has no body to say so.
+fn not_ready() -> Outcome {
+    Ok(Answer::empty(StatusCode::NO_CONTENT))
+}
+
+pub(super) async fn preview(call: &Call<'_>) -> Outcome {
+    let Some(tail) = tail(call, worker(call)?, MAX_PREVIEW).await? else {
+        return not_ready();
+    };
+    let mut content = tail.content.as_slice();
+    if tail.full_size > content.len() as u64 {
+        // Cut in the middle of a character: its rest goes too.
+        while let [0x80..=0xbf, rest @ ..] = content {
+            content = rest;
+        }
+    }
+    ok(json!({
+        "content": String::from_utf8_lossy(content),
+        "current_size": content.len(),
+        "full_size": tail.full_size,
+    }))
+}
+
+/// A link that needs no signature and works for five minutes.
+pub(super) async fn link(call: &Call<'_>) -> Outcome {
+    let worker = worker(call)?;
+    if tail(call, worker.clone(), 0).await?.is_none() {
+        return Err(ApiError::of(2818, &[]));
+    }
+    let name = format!("{}.log", worker.pod());
+    let token = call.core.links.make(worker, call.now());
+    ok(json!({
+        "obs_url": format!(
+            "http://127.0.0.1:{}/_emulator/logs/{token}/{name}",
+            call.core.port
+        ),
+    }))
+}
+
+/// Some lines, from a line on. Lines are named by their number.
+pub(super) async fn lines(call: &Call<'_>) -> Outcome {
+    let worker = worker(call)?;
+    let count = call.number("lines", 1..=500, 50)?;
+    let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
+    let base = match call.param("base_line")? {
+        None => None,
+        Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
+    };
+    let Some(tail) = tail(call, worker, u64::MAX).await? else {
+        return not_ready();
+    };
+    let text = String::from_utf8_lossy(&tail.content);
+    let all: Vec<&str> = text.split_inclusive('\n').collect();
+    // Numbers from 1; the base line itself is not given again.
+    let (from, to) = match (ascending, base) {
+        (true, base) => {
+            let from = base.unwrap_or(0).min(all.len());
+            (from, (from + count).min(all.len()))
+        }
+        (false, base) => {
+            let to = base.map_or(all.len(), |base| base.saturating_sub(1).min(all.len()));
+            (to.saturating_sub(count), to)
+        }
+    };
+    let shown = &all[from..to];
+    ok(json!({
+        "start_line": if shown.is_empty() { base.unwrap_or(0) } else { from + 1 }.to_string(),
+        "end_line": if shown.is_empty() { base.unwrap_or(0) } else { to }.to_string(),
+        "lines": shown.len(),
+        "content": shown.concat(),
+    }))
+}
+
+pub(super) fn metrics(call: &Call<'_>) -> Outcome {
+    let worker = worker(call)?;
+    match call.core.metrics.show(&worker.pod()) {
+        Some(metrics) => ok(metrics),
+        None => not_ready(),
+    }
+}

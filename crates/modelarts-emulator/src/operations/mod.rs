@@ -1,0 +1,58 @@
+//! What each operation does.
+
+mod algorithms;
+mod catalog;
+mod experiments;
+mod jobs;
+pub(crate) mod logs;
+mod tags;
+
+use crate::call::{Call, Outcome};
+use crate::operation::Operation;
+
+/// Executes an operation.
+#[rustfmt::skip]
+pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
+    use Operation as O;
+    match operation {
+        O::CreateTrainingJob => jobs::create(call),
+        O::ListTrainingJobs => jobs::list(call),
+        O::ShowTrainingJobDetails => jobs::show(call),
+        O::ChangeTrainingJobDescription => jobs::change(call),
+        O::DeleteTrainingJob => jobs::delete(call),
+        O::StopTrainingJob => jobs::stop(call),
+        O::BatchDeleteTrainingJob => jobs::batch_delete(call),
+        O::ListTrainingJobEvents => jobs::events(call),
+        O::ListTrainingJobTasks => jobs::tasks(call),
+        O::ListTrainingJobStages => jobs::stages(call),
+        O::ValidateTrainingJobName => jobs::name(call),
+        O::ShowTrainingJobLogsPreview => logs::preview(call).await,
+        O::ShowObsUrlOfTrainingJobLogs => logs::link(call).await,
+        O::ShowTrainingJobLogsFromAom => logs::lines(call).await,
+        O::ShowTrainingJobMetrics => logs::metrics(call),
+        O::ShowTrainingJobEngines => catalog::engines(),
+        O::ShowTrainingJobFlavors => catalog::flavors(call),
+        O::ShowTrainingFlavorMaxAvailableResource => catalog::pool_flavor(call),
+        O::ShowTrainingQuotas => catalog::quotas(call),
+        O::ModifyTrainingQuotas => catalog::modify_quotas(call),
+        O::ListEventCategories => catalog::event_categories(call),
+        O::ShowSearchAlgorithms => catalog::search_algorithms(),
+        O::CreateAlgorithm => algorithms::create(call),
+        O::ListAlgorithms => algorithms::list(call),
+        O::ShowAlgorithmByUuid => algorithms::show(call),
+        O::ChangeAlgorithm => algorithms::change(call),
+        O::DeleteAlgorithm => algorithms::delete(call),
+        O::CreateTrainingExperiment => experiments::create(call),
+        O::ListTrainingExperiments => experiments::list(call),
+        O::ShowTrainingExperimentDetails => experiments::show(call),
+        O::ChangeTrainingExperiment => experiments::change(call),
+        O::DeleteTrainingExperiment => experiments::delete(call),
+        O::CheckTrainingExperiment => experiments::check(call),
+        O::CreateTrainJobTags => tags::create(call),
+        O::DeleteTrainJobTags => tags::delete(call),
+        O::ShowTrainJobTags => tags::show(call),
+        O::ListTrainingJobTags => tags::list(call),
+        O::ListTrainingJobsByTags => tags::find(call, true),
+        O::CountTrainingJobsByTags => tags::find(call, false),
+    }
+}

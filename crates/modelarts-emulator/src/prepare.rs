@@ -1,0 +1,150 @@
+//! What happens between the nodes and the start of the code: containers, pre-check, code, inputs,
+//! packages.
+
+use std::sync::Arc;
+
+use crate::driver::Driver;
+use crate::events::EventKind;
+use crate::lifecycle::Stop;
+use crate::runner::Worker;
+
+impl Driver {
+    /// Makes all workers ready. The inner error is the cause of a failure.
+    pub(crate) async fn prepare(&self, first: bool) -> Result<Result<(), String>, Stop> {
+        for worker in &self.workers {
+            let pod = worker.pod();
+            let image = self.request.image().to_owned();
+            self.note(EventKind::PodPulled {
+                pod: pod.clone(),
+                image,
+            });
+            self.note(EventKind::PodCreated { pod: pod.clone() });
+            self.note(EventKind::PodStarted { pod });
+            if !first && let Err(error) = self.core.runner.renew(worker.clone()).await {
+                return Ok(Err(format!("the container cannot be made again: {error}")));
+            }
+        }
+        if self.request.retry.times > 0 {
+            self.pre_check();
+        }
+        for worker in &self.workers {
+            if let Err(cause) = self.bring_in(worker).await? {
+                return Ok(Err(cause));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Only jobs that may run again are checked (domain.md section 4). This machine passes: the
+    /// items of the check are about network names, disks and cards of the service's nodes.
+    fn pre_check(&self) {
+        for worker in &self.workers {
+            let task = worker.task();
+            let begin = self.now();
+            self.note(EventKind::PreCheckStarted { task: task.clone() });
+            let seconds = self.now().seconds_since(begin);
+            self.note(EventKind::PreCheckDone { task, seconds });
+        }
+    }
+
+    /// Brings code, inputs and packages to one worker. The inner error is the cause of a failure.
+    async fn bring_in(&self, worker: &Worker) -> Result<Result<(), String>, Stop> {
+        let runner = Arc::clone(&self.core.runner);
+        let task = worker.task();
+        if self.request.code_dir.is_some() {
+            self.note(EventKind::CodeDownloading { task: task.clone() });
+            let begin = self.now();
+            let result = runner.download_code(worker.clone()).await;
+            let seconds = self.now().seconds_since(begin);
+            let task = task.clone();
+            match result {
+                Ok(()) => self.note(EventKind::CodeDownloaded { task, seconds }),
+                Err(error) => {
+                    let cause = error.to_string();
+                    self.note(EventKind::CodeDownloadFailed {
+                        task,
+                        seconds,
+                        cause,
+                    });
+                    return Ok(Err(format!(
+                        "the training code cannot be downloaded: {error}"
+                    )));
+                }
+            }
+        }
+        for (index, input) in self.request.inputs.iter().enumerate() {
+            self.stopped()?;
+            self.note(EventKind::InputDownloading { task: task.clone() });
+            let begin = self.now();
+            let result = runner.download_input(worker.clone(), index).await;
+            let seconds = self.now().seconds_since(begin);
+            let (task, parameter) = (task.clone(), input.name.clone());
+            match result {
+                Ok(()) => self.note(EventKind::InputDownloaded {
+                    task,
+                    seconds,
+                    parameter,
+                }),
+                Err(error) => {
+                    let cause = error.to_string();
+                    self.note(EventKind::InputDownloadFailed {
+                        task,
+                        seconds,
+                        parameter,
+                        cause,
+                    });
+                    let (name, place) = (&input.name, &input.place);
+                    return Ok(Err(format!(
+                        "the training input {name} cannot be downloaded from {place}: {error}"
+                    )));
+                }
+            }
+        }
+        for (index, output) in self.request.outputs.iter().enumerate() {
+            if !output.prefetch {
+                continue;
+            }
+            self.stopped()?;
+            // No document has an event for it.
+            if let Err(error) = runner.prefetch_output(worker.clone(), index).await {
+                let (name, place) = (&output.name, &output.place);
+                return Ok(Err(format!(
+                    "the training output {name} cannot be downloaded from {place}: {error}"
+                )));
+            }
+        }
+        self.install(worker).await?;
+        self.stopped()?;
+        Ok(Ok(()))
+    }
+
+    /// Installs packages. Where that fails the code runs without them: it will say what it misses.
+    async fn install(&self, worker: &Worker) -> Result<(), Stop> {
+        for file in self.core.runner.requirements(worker) {
+            self.stopped()?;
+            let task = worker.task();
+            let files = file.clone();
+            self.note(EventKind::DependenciesInstalling {
+                task: task.clone(),
+                files: files.clone(),
+            });
+            let begin = self.now();
+            let result = self.core.runner.install(worker.clone(), file).await;
+            let seconds = self.now().seconds_since(begin);
+            self.note(match result {
+                Ok(()) => EventKind::DependenciesInstalled {
+                    task,
+                    seconds,
+                    files,
+                },
+                Err(error) => EventKind::DependenciesFailed {
+                    task,
+                    seconds,
+                    files,
+                    cause: error.to_string(),
+                },
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,561 @@
+//! Runs each worker as a process group on this machine.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, Command};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::channel::{Channel, Place, Volume, VolumeSource};
+use crate::clock::Clock;
+use crate::confined::{self, Confined, Stray};
+use crate::environment;
+use crate::home::{HomePath, MA_LOG_DIR};
+use crate::leftovers::Leftovers;
+use crate::log_pump::Pump;
+use crate::obs::ObsPath;
+use crate::process_group;
+use crate::python::{self, python3};
+use crate::request::Start;
+use crate::runner::{LogTail, Run, Runner, Worker};
+use crate::usage::{Meter, Usage};
+
+/// Runs the workers of all jobs.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessRunner {
+    jobs: Confined,
+    settings: Settings,
+    alive: Alive,
+    leftovers: Leftovers,
+    meter: Arc<Meter>,
+}
+
+/// What a runner is told at the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) obs: Confined,
+    /// `<id>/<version id>` are data sets in here.
+    pub(crate) datasets: Option<PathBuf>,
+    /// `<server>/<path>` are file systems in here.
+    pub(crate) nfs: Option<PathBuf>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Where the emulator listens: `MA_APIGW_ENDPOINT`.
+    pub(crate) url: String,
+    /// The most bytes of a log.
+    pub(crate) log_cap: u64,
+    pub(crate) install_packages: bool,
+}
+
+/// The process groups that are alive, and the pumps of their logs by pod.
+#[derive(Clone, Debug, Default)]
+struct Alive {
+    groups: Arc<Mutex<HashSet<Pid>>>,
+    pumps: Arc<Mutex<Pumps>>,
+}
+
+/// With the leader of the group whose output they take.
+type Pumps = HashMap<String, (Pump, Option<Pid>)>;
+
+impl ProcessRunner {
+    pub(crate) fn new(data_dir: &Path, settings: Settings) -> io::Result<Self> {
+        Ok(Self {
+            jobs: Confined::create(&data_dir.join("jobs"))?,
+            settings,
+            alive: Alive::default(),
+            leftovers: Leftovers::end_all(data_dir)?,
+            meter: Arc::default(),
+        })
+    }
+
+    /// The directory of a worker; paths below `/home` lie below it.
+    fn directory(&self, worker: &Worker) -> io::Result<Confined> {
+        let below = Path::new(&worker.job_id).join(worker.task());
+        Confined::create(&self.jobs.directory(&below)?)
+    }
+
+    fn copy_in(&self, worker: &Worker, from: &Place, to: &HomePath) -> io::Result<()> {
+        let directory = self.directory(worker)?;
+        let (root, path) = self.find(from)?;
+        confined::copy((&root, &path), (&directory, to.relative()), Stray::Refuse)?;
+        Ok(())
+    }
+
+    /// Where the data of a channel lies on this machine.
+    fn find(&self, place: &Place) -> io::Result<(Confined, PathBuf)> {
+        match place {
+            Place::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
+            Place::DataSet { id, version } => {
+                let Some(root) = &self.settings.datasets else {
+                    return Err(io::Error::other("there are no data sets"));
+                };
+                let below = Path::new(id).join(version.as_deref().unwrap_or_default());
+                Ok((Confined::create(root)?, below))
+            }
+        }
+    }
+
+    fn copy_out(&self, worker: &Worker, output: &Channel) -> io::Result<()> {
+        let directory = self.directory(worker)?;
+        directory.directory(output.local_dir.relative())?;
+        let (root, path) = self.find(&output.place)?;
+        let left_out = confined::copy(
+            (&directory, output.local_dir.relative()),
+            (&root, &path),
+            Stray::Skip,
+        )?;
+        for sentence in left_out {
+            let name = &output.name;
+            self.log(
+                worker,
+                &format!("output {name}: not uploaded, because {sentence}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A line of the platform in the worker's log.
+    fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
+        let mut log = self.open_log(worker)?;
+        writeln!(log, "[ModelArts Service Log] {line}")
+    }
+
+    fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
+        let directory = self.directory(worker)?;
+        directory.directory(HomePath::fixed(MA_LOG_DIR).relative())?;
+        let path = directory.root().join(worker.log_file());
+        fs::File::options().create(true).append(true).open(path)
+    }
+
+    /// Puts what a volume holds to where the job sees it.
+    fn mount(&self, directory: &Confined, volume: &Volume) -> io::Result<()> {
+        let real = match &volume.source {
+            VolumeSource::Obs(path) => self.settings.obs.directory(&path.relative())?,
+            VolumeSource::Nfs(server) => {
+                let Some(root) = &self.settings.nfs else {
+                    return Err(io::Error::other("there are no NFS servers"));
+                };
+                let (server, path) = server.split_once(':').unwrap_or((server, ""));
+                let below = Path::new(server).join(path.trim_start_matches('/'));
+                Confined::create(root)?.directory(&below)?
+            }
+        };
+        let place = volume.local_path.trim_matches('/');
+        let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
+        let link = directory.directory(Path::new(parent))?.join(name);
+        match std::os::unix::fs::symlink(&real, &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn venv(directory: &Confined) -> PathBuf {
+        directory.root().join("venv")
+    }
+
+    /// Makes the directories and starts the process group; stdout and stderr share the log.
+    fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
+        let request = &worker.request;
+        let directory = self.directory(worker)?;
+        for scratch in ["tmp", "cache"] {
+            directory.directory(Path::new(scratch))?;
+        }
+        directory.directory(request.job_dir().relative())?;
+        for output in &request.outputs {
+            directory.directory(output.local_dir.relative())?;
+        }
+        for volume in &request.volumes {
+            self.mount(&directory, volume)?;
+        }
+        let home = request
+            .working_dir
+            .clone()
+            .unwrap_or_else(|| request.code_copy());
+        let home = directory.directory(home.relative())?;
+        let installed = python::interpreter(&Self::venv(&directory));
+        let python = if installed.exists() {
+            Some(installed.as_path())
+        } else {
+            python
+        };
+
+        let (program, mut arguments) = match &request.start {
+            Start::BootFile { below, .. } => {
+                let Some(python) = python else {
+                    return Err(io::Error::other(
+                        "there is no python3 on the PATH of this emulator",
+                    ));
+                };
+                let boot_file = request.code_copy().below(directory.root()).join(below);
+                (
+                    python.as_os_str().to_owned(),
+                    vec![boot_file.into_os_string()],
+                )
+            }
+            // What follows the command is its $0 and its "$@".
+            Start::Command(command) => {
+                let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
+                (OsString::from("bash"), arguments.to_vec())
+            }
+        };
+        arguments.extend(environment::arguments(request, directory.root()));
+        let (pump, output) = Pump::new(self.open_log(worker)?, self.settings.log_cap)?;
+        let child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .envs(environment::variables(
+                worker,
+                directory.root(),
+                python,
+                &self.settings.url,
+            ))
+            .current_dir(home)
+            .stdin(Stdio::null())
+            .stderr(Stdio::from(output.try_clone()?))
+            .stdout(Stdio::from(output))
+            // Signals reach the process, its children and their children, and not the emulator.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let group = child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(group) = group {
+            self.alive.groups.lock().insert(group);
+            self.leftovers.note(group);
+        }
+        let pod = worker.pod();
+        self.alive
+            .pumps
+            .lock()
+            .insert(pod.clone(), (pump.clone(), group));
+        Ok(ProcessRun {
+            child,
+            group,
+            pod,
+            pumping: Some(pump.spawn()?),
+            pump,
+            clock: Arc::clone(&self.settings.clock),
+            alive: self.alive.clone(),
+            leftovers: self.leftovers.clone(),
+        })
+    }
+}
+
+/// Copying is done by blocking code, away from the threads that answer requests.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+impl Runner for ProcessRunner {
+    fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let directory = runner.directory(&worker)?;
+            let log = directory.root().join(worker.log_file());
+            let log = fs::read(&log).unwrap_or_default();
+            // Links are taken away, not followed.
+            fs::remove_dir_all(directory.root())?;
+            runner.open_log(&worker)?.write_all(&log)
+        }))
+    }
+
+    fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || match &worker.request.code_dir {
+            None => Ok(()),
+            Some(code_dir) => runner.copy_in(
+                &worker,
+                &Place::Obs(code_dir.clone()),
+                &worker.request.code_copy(),
+            ),
+        }))
+    }
+
+    fn download_input(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let input = &worker.request.inputs[index];
+            runner.copy_in(&worker, &input.place, &input.local_dir)
+        }))
+    }
+
+    fn prefetch_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let output = &worker.request.outputs[index];
+            match runner.copy_in(&worker, &output.place, &output.local_dir) {
+                // The first run of a job that will be resumed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                result => result,
+            }
+        }))
+    }
+
+    fn requirements(&self, worker: &Worker) -> Vec<String> {
+        let Ok(directory) = self.directory(worker) else {
+            return Vec::new();
+        };
+        let code = worker.request.code_copy().below(directory.root());
+        ["pip-requirements.txt", "requirements.txt"]
+            .into_iter()
+            .filter(|name| code.join(name).is_file())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn install(&self, worker: Worker, file: String) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async move {
+            let result = async {
+                if !self.settings.install_packages {
+                    return Err(io::Error::other("this emulator installs no packages"));
+                }
+                let Some(python) = python3().await else {
+                    return Err(io::Error::other("there is no python3"));
+                };
+                let directory = self.directory(&worker)?;
+                let path = worker
+                    .request
+                    .code_copy()
+                    .below(directory.root())
+                    .join(&file);
+                let venv = Self::venv(&directory);
+                python::install(python, &venv, directory.root(), &path).await
+            };
+            match result.await {
+                Ok(said) => {
+                    let mut log = self.open_log(&worker)?;
+                    log.write_all(said.as_bytes())
+                }
+                Err(error) => {
+                    self.log(&worker, &format!("{file}: {error}"))?;
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
+        Box::pin(async move {
+            let python = python3().await;
+            match self.spawn(&worker, python) {
+                Ok(run) => Box::new(run) as Box<dyn Run>,
+                Err(error) => {
+                    tracing::warn!(job = worker.job_id, %error, "the code did not start");
+                    if let Err(error) =
+                        self.log(&worker, &format!("the code did not start: {error}"))
+                    {
+                        tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
+                    }
+                    Box::new(NeverStarted)
+                }
+            }
+        })
+    }
+
+    fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            runner.copy_out(&worker, &worker.request.outputs[index])
+        }))
+    }
+
+    fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let directory = runner.directory(&worker)?;
+            confined::copy(
+                (&directory, &worker.log_file()),
+                (&runner.settings.obs, &to.relative()),
+                Stray::Refuse,
+            )?;
+            Ok(())
+        }))
+    }
+
+    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
+        let path = self
+            .jobs
+            .root()
+            .join(&worker.job_id)
+            .join(worker.task())
+            .join(worker.log_file());
+        let pump = self.alive.pumps.lock().get(&worker.pod()).cloned();
+        Box::pin(blocking(move || {
+            if let Some((pump, _)) = pump {
+                pump.drain();
+            }
+            // The job code can put anything in the place of its log; only a file is one.
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
+                _ => return Ok(None),
+            }
+            let mut file = fs::File::open(&path)?;
+            let full_size = file.seek(SeekFrom::End(0))?;
+            file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
+            let mut content = Vec::new();
+            file.take(limit.min(full_size)).read_to_end(&mut content)?;
+            Ok(Some(LogTail { content, full_size }))
+        }))
+    }
+
+    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
+        let leader = self
+            .alive
+            .pumps
+            .lock()
+            .get(&worker.pod())
+            .and_then(|(_, leader)| *leader);
+        let meter = Arc::clone(&self.meter);
+        Box::pin(async move {
+            let leader = u32::try_from(leader?.as_raw_nonzero().get()).ok()?;
+            spawn_blocking(move || meter.measure(leader)).await.ok()?
+        })
+    }
+
+    fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
+        let path = self.jobs.root().join(&job_id);
+        Box::pin(async move {
+            if let Err(error) = blocking(move || fs::remove_dir_all(path)).await
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!(job = job_id, %error, "the job's directory is left");
+            }
+        })
+    }
+
+    fn kill_all(&self) {
+        for group in self.alive.groups.lock().drain() {
+            // It may have gone in this moment.
+            let _ = process_group::signal(group, Signal::KILL);
+        }
+    }
+}
+
+/// How often a process group is looked at while it ends: nobody tells when its last process goes.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
+const GONE_AFTER: Duration = Duration::from_secs(2);
+
+struct ProcessRun {
+    child: Child,
+    group: Option<Pid>,
+    pod: String,
+    pump: Pump,
+    pumping: Option<JoinHandle<()>>,
+    clock: Arc<dyn Clock>,
+    alive: Alive,
+    leftovers: Leftovers,
+}
+
+impl ProcessRun {
+    /// The exit code of the process that leads the group.
+    async fn leader(&mut self) -> i32 {
+        use std::os::unix::process::ExitStatusExt;
+        match self.child.wait().await {
+            Ok(status) => status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            Err(error) => {
+                tracing::warn!(%error, "the exit code of a job is lost");
+                EXIT_CODE_LOST
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // ESRCH: it has gone, which is what is wanted.
+            let _ = process_group::signal(group, signal);
+        }
+    }
+
+    async fn group_gone(&self) {
+        while self.group.is_some_and(process_group::lives) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Kills what the leader left behind, waits until it has gone, and takes its last words.
+    async fn sweep(&mut self) {
+        self.signal(Signal::KILL);
+        if tokio::time::timeout(GONE_AFTER, self.group_gone())
+            .await
+            .is_err()
+        {
+            tracing::warn!(group = ?self.group, "killed processes still live");
+        }
+        // From here on the number may belong to somebody else.
+        if let Some(group) = self.group.take() {
+            self.alive.groups.lock().remove(&group);
+            self.leftovers.forget(group);
+        }
+        if let Some(pumping) = self.pumping.take() {
+            self.pump.finish(pumping).await;
+        }
+        self.alive.pumps.lock().remove(&self.pod);
+    }
+}
+
+/// Reported when the operating system does not give the exit code.
+const EXIT_CODE_LOST: i32 = 255;
+/// What a shell reports for a command that it cannot find.
+const COMMAND_NOT_FOUND: i32 = 127;
+
+impl Run for ProcessRun {
+    fn wait(&mut self) -> BoxFuture<'_, i32> {
+        Box::pin(async move {
+            let code = self.leader().await;
+            self.sweep().await;
+            code
+        })
+    }
+
+    fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32> {
+        Box::pin(async move {
+            self.signal(Signal::TERM);
+            let patience = self.clock.sleep(grace);
+            let ended = async {
+                let code = self.leader().await;
+                self.group_gone().await;
+                code
+            };
+            let code = tokio::select! {
+                code = ended => Some(code),
+                () = patience => None,
+            };
+            self.signal(Signal::KILL);
+            let code = match code {
+                Some(code) => code,
+                None => self.leader().await,
+            };
+            self.sweep().await;
+            code
+        })
+    }
+}
+
+/// A run that ended before it began.
+struct NeverStarted;
+
+impl Run for NeverStarted {
+    fn wait(&mut self) -> BoxFuture<'_, i32> {
+        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
+    }
+
+    fn terminate(&mut self, _grace: Duration) -> BoxFuture<'_, i32> {
+        self.wait()
+    }
+}

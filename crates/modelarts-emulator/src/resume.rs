@@ -1,0 +1,58 @@
+//! Jobs that an earlier process has left: what becomes of them at the next start.
+
+use std::sync::Arc;
+
+use crate::clock::Moment;
+use crate::core::Core;
+use crate::driver;
+use crate::events::EventKind;
+use crate::lifecycle::State;
+use crate::store::RecordEnd;
+
+/// Goes on with all jobs that have not come to their end. Their processes have been ended.
+pub(crate) fn resume(core: &Arc<Core>) {
+    let now = Moment::now(core.clock.as_ref());
+    let ids: Vec<String> = core
+        .store
+        .all(|jobs| jobs.map(|job| job.id.clone()).collect());
+    for id in ids {
+        let goes_on = core.store.update(&id, |job| {
+            match job.state {
+                // The machine has failed, and not the code: the job is scheduled again.
+                State::Running => {
+                    if let Some(record) = job.records.last_mut() {
+                        record.end.get_or_insert(RecordEnd {
+                            at: now.whole_second(),
+                            reason: "node fault".to_owned(),
+                            task: None,
+                            recover: Some("job_reschedule_with_taint".to_owned()),
+                        });
+                    }
+                    job.advance(State::Queuing, now);
+                    job.note(EventKind::Restarted, now);
+                    job.note(EventKind::Queuing, now);
+                    job.schedule_count += 1;
+                }
+                State::Terminating => {
+                    if !job.deleted {
+                        job.note(EventKind::StoppedByUser, now);
+                    }
+                    job.advance(State::Terminated, now);
+                }
+                _ => {}
+            }
+            job.settled = job.state.is_final();
+            (!job.settled).then(|| driver::asked(job, job.state == State::Queuing))
+        });
+        match goes_on.flatten() {
+            Some(asked) => {
+                let place = core.scheduler.enqueue(asked);
+                core.spawn(driver::drive(Arc::clone(core), id, place));
+            }
+            None if core.store.read(&id, |job| job.deleted) == Some(true) => {
+                core.spawn(driver::remove(Arc::clone(core), id));
+            }
+            None => {}
+        }
+    }
+}

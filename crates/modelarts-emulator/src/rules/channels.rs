@@ -1,0 +1,195 @@
+//! Rules on inputs and outputs.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Draft;
+use super::draft::text_of;
+use super::names::is_variable;
+use crate::confined::Confined;
+use crate::error::ApiError;
+use crate::home::HomePath;
+
+const LISTS: [&str; 2] = ["inputs", "outputs"];
+
+/// Each channel with its path for messages.
+fn channels<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
+    let draft = *draft;
+    LISTS.into_iter().flat_map(move |list| {
+        let channels = draft.list(&format!("/algorithm/{list}")).iter();
+        channels
+            .enumerate()
+            .map(move |(at, channel)| (format!("algorithm.{list}[{at}]"), channel))
+    })
+}
+
+pub(super) fn different(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let mut places = BTreeSet::new();
+    for list in LISTS {
+        let mut names = BTreeSet::new();
+        for channel in draft.list(&format!("/algorithm/{list}")) {
+            if !names.insert(text_of(channel, "/name")) {
+                return Err(ApiError::channel());
+            }
+            if let Some(place) = text_of(channel, "/local_dir")
+                && !places.insert(place.trim_end_matches('/'))
+            {
+                return Err(ApiError::channel());
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn hosted(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let hosted = draft
+        .list("/algorithm/outputs")
+        .iter()
+        .filter(|output| output.pointer("/remote/modelarts_hosted").is_some())
+        .count();
+    if hosted > 1 {
+        return Err(ApiError::of(2754, &[]));
+    }
+    Ok(())
+}
+
+pub(super) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (_, channel) in channels(draft) {
+        let Some(remote) = channel.get("remote").and_then(Value::as_object) else {
+            continue;
+        };
+        let known = ["obs", "dataset", "modelarts_hosted"];
+        if remote.keys().any(|kind| !known.contains(&kind.as_str())) {
+            return Err(ApiError::of(2854, &[]));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn one_place(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(draft) {
+        let given = |kind: &str| {
+            channel
+                .pointer(&format!("/remote/{kind}"))
+                .is_some_and(|value| !value.is_null())
+        };
+        let input = path.starts_with("algorithm.inputs");
+        let hosted = !input && given("modelarts_hosted");
+        match (given("obs"), input && given("dataset")) {
+            (false, false) if !hosted => {
+                return Err(ApiError::invalid_parameter(format!(
+                    "{path}.remote.obs is required"
+                )));
+            }
+            (true, true) => {
+                return Err(ApiError::invalid_parameter(format!(
+                    "{path}.remote must have obs or dataset, not both"
+                )));
+            }
+            _ => {}
+        }
+        if let Some(place) = text_of(channel, "/local_dir") {
+            HomePath::parse(place).map_err(|phrase| {
+                ApiError::invalid_parameter(format!("{path}.local_dir must be usable: {phrase}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn variable(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(draft) {
+        if text_of(channel, "/access_method") == Some("env")
+            && !is_variable(text_of(channel, "/name").unwrap_or_default())
+        {
+            return Err(ApiError::invalid_parameter(format!(
+                "{path}.name must be the name of an environment variable, as access_method is env"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `attributes` is an object, or, in the newest documents, the same as text.
+pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(draft) {
+        let constraints = channel.get("remote_constraint").and_then(Value::as_array);
+        for constraint in constraints.into_iter().flatten() {
+            let attributes = match constraint.get("attributes") {
+                Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+                Some(value) => value.clone(),
+                None => Value::Null,
+            };
+            let objects = match &attributes {
+                Value::Array(list) => list.as_slice(),
+                one => std::slice::from_ref(one),
+            };
+            let known = ["data_format", "data_segmentation", "dataset_type"];
+            let unknown = objects
+                .iter()
+                .filter_map(Value::as_object)
+                .flat_map(|object| object.keys())
+                .find(|key| !known.contains(&key.as_str()));
+            if let Some(key) = unknown {
+                return Err(ApiError::invalid_parameter(format!(
+                    "{path}.remote_constraint.attributes must not have {key}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The id and the version of each data set.
+fn datasets<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
+    let inputs = draft.list("/algorithm/inputs").iter();
+    inputs.filter_map(|input| {
+        let id = text_of(input, "/remote/dataset/id")?;
+        Some((id, text_of(input, "/remote/dataset/version_id")))
+    })
+}
+
+fn there(draft: &Draft<'_>, below: &[&str]) -> bool {
+    let plain = below
+        .iter()
+        .all(|name| !name.contains('/') && !matches!(*name, "." | ".."));
+    let Some(root) = draft.terms.datasets.as_ref().filter(|_| plain) else {
+        return false;
+    };
+    let Ok(root) = Confined::create(root) else {
+        return false;
+    };
+    let path: std::path::PathBuf = below.iter().collect();
+    root.existing(&path).is_ok_and(|path| path.is_dir())
+}
+
+pub(super) fn dataset(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (id, _) in datasets(draft) {
+        if !there(draft, &[id]) {
+            return Err(ApiError::of(2783, &[id]));
+        }
+    }
+    Ok(())
+}
+
+/// Open Telekom Cloud wants a version; its absence is a version that does not exist.
+pub(super) fn dataset_version(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (id, version) in datasets(draft) {
+        if !there(draft, &[id]) {
+            continue;
+        }
+        match version {
+            Some(version) if !there(draft, &[id, version]) => {
+                return Err(ApiError::of(2782, &[version]));
+            }
+            None if draft.terms.cloud == crate::Cloud::Otc => {
+                return Err(ApiError::invalid_parameter(
+                    "algorithm.inputs[].remote.dataset.version_id is required",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

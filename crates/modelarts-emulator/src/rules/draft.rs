@@ -1,0 +1,97 @@
+//! A creation that is being judged, and what it is judged by.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::cloud::Cloud;
+use crate::confined::Confined;
+use crate::engines::Engine;
+use crate::flavors::Flavor;
+use crate::pools::Pool;
+
+/// What the service has and allows.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) cloud: Cloud,
+    pub(crate) pools: Vec<Pool>,
+    /// Buckets that jobs cannot use.
+    pub(crate) encrypted: BTreeSet<String>,
+    /// `<id>/<version id>` are data sets in here.
+    pub(crate) datasets: Option<PathBuf>,
+    /// Whether there are NFS servers.
+    pub(crate) nfs: bool,
+    pub(crate) obs: Confined,
+}
+
+/// The body of a request for a job, beside what it is judged by. Members are named by JSON
+/// pointers; null and empty text count as absent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) body: &'a Value,
+    pub(crate) terms: &'a Terms,
+    /// The algorithm that `algorithm.id` names, if it is there.
+    pub(crate) stored: Option<&'a Value>,
+    /// Whether the user may ask for priority 3.
+    pub(crate) may_prioritise: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
+        self.body.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, pointer: &str) -> Option<&'a str> {
+        self.at(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.text(pointer).is_some()
+    }
+
+    pub(crate) fn list(&self, pointer: &str) -> &'a [Value] {
+        self.at(pointer)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {
+        self.annotations()?.get(key)?.as_str()
+    }
+
+    pub(crate) fn annotations(&self) -> Option<&'a Map<String, Value>> {
+        self.at("/metadata/annotations")?.as_object()
+    }
+
+    /// The preset engine, if the request names one that exists.
+    pub(crate) fn engine(&self) -> Option<&'static Engine> {
+        let engine = |name: &str| self.text(&format!("/algorithm/engine/{name}"));
+        match (
+            engine("engine_id"),
+            engine("engine_name"),
+            engine("engine_version"),
+        ) {
+            (Some(id), _, _) => Engine::by_id(id),
+            (None, Some(name), Some(version)) => Engine::by_name(name, version),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn pool(&self) -> Option<&'a Pool> {
+        let id = self.text("/spec/resource/pool_id")?;
+        self.terms.pools.iter().find(|pool| pool.id == id)
+    }
+
+    pub(crate) fn flavor(&self) -> Option<&'static Flavor> {
+        self.text("/spec/resource/flavor_id").and_then(Flavor::find)
+    }
+}
+
+/// A text member of an element of a list.
+pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value
+        .pointer(pointer)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+}

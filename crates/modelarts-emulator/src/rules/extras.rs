@@ -1,0 +1,166 @@
+//! Rules on what stands beside code, data and place: annotations, variables, metrics, boards.
+
+use serde_json::Value;
+
+use super::Draft;
+use super::draft::text_of;
+use super::names::is_variable;
+use crate::error::ApiError;
+
+/// Names of annotations that have an effect.
+pub(crate) struct Annotations;
+
+impl Annotations {
+    /// How often a failed job runs again.
+    pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
+    /// Whether any failure makes it run again.
+    pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
+    /// Whether a job that hangs is started again where it is.
+    pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
+}
+
+const RETRIES: &str = Annotations::RETRIES;
+const HANG_RETRY: &str = Annotations::HANG_RETRY;
+
+const SWITCHES: [&str; 5] = [
+    Annotations::UNCONDITIONAL,
+    HANG_RETRY,
+    "jupyter-lab/enable",
+    "tensorboard/enable",
+    "mindstudio-insight/enable",
+];
+
+fn broken(what: String) -> Result<(), ApiError> {
+    Err(ApiError::invalid_parameter(what))
+}
+
+pub(super) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let kind = draft.text("/kind").unwrap_or_default();
+    let known = draft.terms.cloud.kinds();
+    if known.contains(&kind) {
+        Ok(())
+    } else {
+        broken(format!("kind must be one of [{}]", known.join(" ")))
+    }
+}
+
+pub(super) fn tasks(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let tasks = !draft.list("/tasks").is_empty();
+    if tasks && draft.at("/spec").is_some() {
+        return broken("tasks must not stand beside spec".into());
+    }
+    for name in ["algorithm", "spec"] {
+        if !tasks && draft.at(&format!("/{name}")).is_none() {
+            return broken(format!("{name} is required"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn retries(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let Some(text) = draft.annotation(RETRIES) else {
+        return Ok(());
+    };
+    let range = draft.terms.cloud.retries();
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(()),
+        _ => broken(format!(
+            "metadata.annotations.{RETRIES} must be between {} and {}",
+            range.start(),
+            range.end()
+        )),
+    }
+}
+
+pub(super) fn switches(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for key in SWITCHES {
+        if !matches!(draft.annotation(key), None | Some("true" | "false")) {
+            return broken(format!("metadata.annotations.{key} must be true or false"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn hang_retry(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.annotation(HANG_RETRY) == Some("true") && draft.annotation(RETRIES).is_none() {
+        return broken(format!(
+            "metadata.annotations.{RETRIES} is required with {HANG_RETRY}"
+        ));
+    }
+    Ok(())
+}
+
+fn variables<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    let variables = draft
+        .at("/algorithm/environments")
+        .and_then(Value::as_object);
+    variables
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+}
+
+pub(super) fn environments(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if variables(draft).all(|(name, _)| is_variable(name)) {
+        return Ok(());
+    }
+    broken("algorithm.environments must have names of letters, digits and underscores that do not start with a digit".into())
+}
+
+pub(super) fn no_references(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match variables(draft).find(|(_, value)| value.contains('$')) {
+        Some((name, _)) => broken(format!(
+            "algorithm.environments.{name} must not refer to variables by $"
+        )),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn metrics(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+        let url = text_of(metric, "/metrics_url").is_some();
+        let port = metric
+            .get("metrics_port")
+            .is_some_and(|port| !port.is_null());
+        if url != port {
+            return broken(format!(
+                "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
+            ));
+        }
+        if text_of(metric, "/http_get/path").is_some_and(|path| path.chars().count() < 2) {
+            return broken(format!(
+                "spec.custom_metrics[{at}].http_get.path must have 2 to 128 characters"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn log_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.has("/algorithm/summary/log_type") && draft.at("/algorithm/summary/log_dir").is_none()
+    {
+        return broken("algorithm.summary.log_dir is required with log_type".into());
+    }
+    Ok(())
+}
+
+pub(super) fn data_sources(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let board = ["tensorboard/enable", "mindstudio-insight/enable"]
+        .into_iter()
+        .find(|key| draft.annotation(key) == Some("true"));
+    match board {
+        Some(key) if draft.list("/algorithm/summary/data_sources").is_empty() => broken(format!(
+            "algorithm.summary.data_sources is required with {key}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn config_is_yaml(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.text("/algorithm/autosearch_config_path") {
+        Some(path) if !(path.ends_with(".yaml") || path.ends_with(".yml")) => {
+            broken("algorithm.autosearch_config_path must be a YAML file".into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,272 @@
+//! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it.
+//!
+//! Breaking a line of this table is `ModelArts.2788` with the name of the field. The README shows
+//! the table's last column; a test compares the two.
+
+/// What a field may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Type {
+    /// Any text.
+    Text,
+    /// Text of at most so many characters.
+    UpTo(usize),
+    /// 1 to 64 letters, digits, hyphens, underscores.
+    Name,
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// A whole number in this range.
+    Number(i64, i64),
+    Bool,
+    Object,
+    List,
+    /// A list with at least one element.
+    Filled,
+    /// An object of texts: at most so many, names and values of at most so many characters.
+    Texts(usize, usize, usize),
+    /// Whatever comes.
+    Any,
+}
+
+/// Whether it must be there, where its parent is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Required,
+    Optional,
+}
+
+/// What the emulator does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It changes what happens.
+    Acted,
+    /// Stored and given back.
+    Echoed,
+    /// Checked, and not given back: neither does the service.
+    Silent,
+    /// Written by the service only: ignored in requests.
+    ReadOnly,
+    /// 501 unless it is empty.
+    Refused,
+}
+
+/// One line: path, type, need, fate. `[]` stands for each element of a list.
+pub(crate) type Line = (&'static str, Type, Need, Fate);
+
+use Fate::{Acted, Echoed, ReadOnly, Refused, Silent};
+use Need::{Optional, Required};
+use Type::{Any, Bool, Filled, List, Name, Number, Object, OneOf, Text, Texts, UpTo};
+
+const MANY: usize = usize::MAX;
+
+#[rustfmt::skip]
+pub(crate) const FIELDS: &[Line] = &[
+    ("kind", Text, Required, Acted),
+    ("metadata", Object, Required, Acted),
+    ("metadata.name", Name, Required, Acted),
+    ("metadata.description", UpTo(256), Optional, Echoed),
+    ("metadata.workspace_id", Text, Optional, Acted),
+    ("metadata.annotations", Texts(MANY, MANY, MANY), Optional, Acted),
+    ("metadata.training_experiment_reference", Object, Optional, Echoed),
+    ("metadata.training_experiment_reference.id", Text, Optional, Echoed),
+    ("metadata.training_experiment_reference.name", UpTo(64), Optional, Echoed),
+    ("metadata.training_experiment_reference.description", UpTo(256), Optional, Echoed),
+    ("metadata.id", Any, Optional, ReadOnly),
+    ("metadata.create_time", Any, Optional, ReadOnly),
+    ("metadata.user_name", Any, Optional, ReadOnly),
+    ("status", Any, Optional, ReadOnly),
+
+    ("algorithm", Object, Optional, Acted),
+    ("algorithm.id", Text, Optional, Acted),
+    ("algorithm.name", Text, Optional, Echoed),
+    ("algorithm.subscription_id", Text, Optional, Acted),
+    ("algorithm.item_version_id", Text, Optional, Acted),
+    ("algorithm.code_dir", Text, Optional, Acted),
+    ("algorithm.boot_file", Text, Optional, Acted),
+    ("algorithm.command", Text, Optional, Acted),
+    ("algorithm.local_code_dir", Text, Optional, Acted),
+    ("algorithm.working_dir", Text, Optional, Acted),
+    ("algorithm.autosearch_config_path", Text, Optional, Refused),
+    ("algorithm.autosearch_framework_path", Text, Optional, Refused),
+    ("algorithm.engine", Object, Optional, Acted),
+    ("algorithm.engine.engine_id", Text, Optional, Echoed),
+    ("algorithm.engine.engine_name", Text, Optional, Echoed),
+    ("algorithm.engine.engine_version", Text, Optional, Echoed),
+    ("algorithm.engine.image_url", Text, Optional, Echoed),
+    ("algorithm.engine.install_sys_packages", Bool, Optional, Echoed),
+    ("algorithm.engine.run_user", Any, Optional, Echoed),
+    ("algorithm.parameters", List, Optional, Acted),
+    ("algorithm.parameters[]", Object, Required, Acted),
+    ("algorithm.parameters[].name", Name, Required, Acted),
+    ("algorithm.parameters[].value", Text, Optional, Acted),
+    ("algorithm.parameters[].description", Text, Optional, Echoed),
+    ("algorithm.parameters[].constraint", Object, Optional, Acted),
+    ("algorithm.parameters[].constraint.type", Text, Optional, Acted),
+    ("algorithm.parameters[].constraint.editable", Bool, Optional, Echoed),
+    ("algorithm.parameters[].constraint.required", Bool, Optional, Acted),
+    ("algorithm.parameters[].constraint.sensitive", Bool, Optional, Echoed),
+    ("algorithm.parameters[].constraint.valid_type", OneOf(&["Choice", "Range", "None"]), Optional, Acted),
+    ("algorithm.parameters[].constraint.valid_range", List, Optional, Acted),
+    ("algorithm.parameters[].constraint.valid_range[]", Text, Required, Acted),
+    ("algorithm.parameters[].i18n_description", Any, Optional, Silent),
+    ("algorithm.policies", Object, Optional, Acted),
+    ("algorithm.policies.auto_search", Object, Optional, Refused),
+    ("algorithm.policies.auto_search.skip_search_params", Text, Optional, Refused),
+    ("algorithm.policies.auto_search.reward_attrs", List, Optional, Refused),
+    ("algorithm.policies.auto_search.reward_attrs[]", Object, Required, Refused),
+    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Required, Refused),
+    ("algorithm.policies.auto_search.reward_attrs[].mode", OneOf(&["max", "min"]), Required, Refused),
+    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Required, Refused),
+    ("algorithm.policies.auto_search.search_params", List, Optional, Refused),
+    ("algorithm.policies.auto_search.search_params[]", Object, Required, Refused),
+    ("algorithm.policies.auto_search.search_params[].name", Text, Required, Refused),
+    ("algorithm.policies.auto_search.search_params[].param_type", OneOf(&["continuous", "discrete"]), Optional, Refused),
+    ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Refused),
+    ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Refused),
+    ("algorithm.policies.auto_search.search_params[].discrete_points_num", Text, Optional, Refused),
+    ("algorithm.policies.auto_search.search_params[].discrete_values", List, Optional, Refused),
+    ("algorithm.policies.auto_search.algo_configs", List, Optional, Refused),
+    ("algorithm.policies.auto_search.algo_configs[]", Object, Required, Refused),
+    ("algorithm.policies.auto_search.algo_configs[].name", Text, Required, Refused),
+    ("algorithm.policies.auto_search.algo_configs[].params", List, Optional, Refused),
+    ("algorithm.inputs", List, Optional, Acted),
+    ("algorithm.inputs[]", Object, Required, Acted),
+    ("algorithm.inputs[].name", Name, Required, Acted),
+    ("algorithm.inputs[].description", UpTo(256), Optional, Echoed),
+    ("algorithm.inputs[].local_dir", Text, Optional, Acted),
+    ("algorithm.inputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("algorithm.inputs[].remote", Object, Required, Acted),
+    ("algorithm.inputs[].remote.obs", Object, Optional, Acted),
+    ("algorithm.inputs[].remote.obs.obs_url", Text, Required, Acted),
+    ("algorithm.inputs[].remote.dataset", Object, Optional, Acted),
+    ("algorithm.inputs[].remote.dataset.id", Text, Required, Acted),
+    ("algorithm.inputs[].remote.dataset.version_id", Text, Optional, Acted),
+    ("algorithm.inputs[].remote.dataset.obs_url", Any, Optional, ReadOnly),
+    ("algorithm.inputs[].remote_constraint", List, Optional, Echoed),
+    ("algorithm.inputs[].remote_constraint[]", Object, Required, Echoed),
+    ("algorithm.inputs[].remote_constraint[].data_type", Text, Optional, Echoed),
+    ("algorithm.inputs[].remote_constraint[].attributes", Any, Optional, Echoed),
+    ("algorithm.outputs", List, Optional, Acted),
+    ("algorithm.outputs[]", Object, Required, Acted),
+    ("algorithm.outputs[].name", Name, Required, Acted),
+    ("algorithm.outputs[].description", UpTo(256), Optional, Echoed),
+    ("algorithm.outputs[].local_dir", Text, Optional, Acted),
+    ("algorithm.outputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("algorithm.outputs[].prefetch_to_local", Bool, Optional, Acted),
+    ("algorithm.outputs[].mode", OneOf(&["upload_periodically"]), Optional, Echoed),
+    ("algorithm.outputs[].period", Any, Optional, Acted),
+    ("algorithm.outputs[].remote", Object, Required, Acted),
+    ("algorithm.outputs[].remote.obs", Object, Optional, Acted),
+    ("algorithm.outputs[].remote.obs.obs_url", Text, Required, Acted),
+    ("algorithm.outputs[].remote.modelarts_hosted", Any, Optional, Refused),
+    ("algorithm.environments", Texts(100, 8192, 4096), Optional, Acted),
+    ("algorithm.summary", Object, Optional, Echoed),
+    ("algorithm.summary.log_type", OneOf(&["tensorboard", "mindstudio-insight"]), Optional, Echoed),
+    ("algorithm.summary.log_dir", Object, Optional, Echoed),
+    ("algorithm.summary.log_dir.pfs", Object, Required, Echoed),
+    ("algorithm.summary.log_dir.pfs.pfs_path", Text, Required, Echoed),
+    ("algorithm.summary.data_sources", List, Optional, Echoed),
+    ("algorithm.summary.data_sources[]", Object, Required, Echoed),
+    ("algorithm.summary.data_sources[].job", Object, Optional, Echoed),
+    ("algorithm.summary.data_sources[].job.job_id", Text, Required, Echoed),
+
+    ("spec", Object, Optional, Acted),
+    ("spec.resource", Object, Required, Acted),
+    ("spec.resource.flavor_id", Text, Optional, Acted),
+    ("spec.resource.pool_id", Text, Optional, Acted),
+    ("spec.resource.node_count", Number(1, i64::MAX), Optional, Acted),
+    ("spec.resource.flavor_name", Any, Optional, ReadOnly),
+    ("spec.resource.flavor_detail", Any, Optional, ReadOnly),
+    ("spec.volumes", List, Optional, Acted),
+    ("spec.volumes[]", Object, Required, Acted),
+    ("spec.volumes[].nfs", Object, Optional, Acted),
+    ("spec.volumes[].nfs.nfs_server_path", Text, Required, Acted),
+    ("spec.volumes[].nfs.local_path", Text, Required, Acted),
+    ("spec.volumes[].nfs.read_only", Bool, Optional, Echoed),
+    ("spec.volumes[].pfs", Object, Optional, Acted),
+    ("spec.volumes[].pfs.pfs_path", Text, Required, Acted),
+    ("spec.volumes[].pfs.local_path", Text, Required, Acted),
+    ("spec.volumes[].obs", Object, Optional, Acted),
+    ("spec.volumes[].obs.obs_path", Text, Required, Acted),
+    ("spec.volumes[].obs.local_path", Text, Required, Acted),
+    ("spec.log_export_path", Object, Optional, Acted),
+    ("spec.log_export_path.obs_url", Text, Optional, Acted),
+    ("spec.log_export_path.host_path", Text, Optional, Refused),
+    ("spec.auto_stop", Object, Optional, Acted),
+    ("spec.auto_stop.time_unit", OneOf(&["HOURS"]), Required, Acted),
+    ("spec.auto_stop.duration", Number(1, 72), Required, Acted),
+    ("spec.schedule_policy", Object, Optional, Acted),
+    ("spec.schedule_policy.priority", Number(1, i64::MAX), Optional, Acted),
+    ("spec.schedule_policy.preemptible", Bool, Optional, Acted),
+    ("spec.schedule_policy.required_affinity", Object, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.affinity_type", OneOf(&["cabinet", "hyperinstance"]), Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.affinity_group_size", Number(1, i64::MAX), Optional, Echoed),
+    ("spec.notification", Object, Optional, Silent),
+    ("spec.notification.topic_urn", Text, Required, Silent),
+    ("spec.notification.events", Filled, Required, Silent),
+    ("spec.notification.events[]", OneOf(&["JobStarted", "JobCompleted", "JobFailed", "JobTerminated", "JobRestarted", "JobHanged", "JobPreempted"]), Required, Silent),
+    ("spec.custom_metrics", List, Optional, Echoed),
+    ("spec.custom_metrics[]", Object, Required, Echoed),
+    ("spec.custom_metrics[].metrics_url", Text, Optional, Echoed),
+    ("spec.custom_metrics[].metrics_port", Number(1, 65_535), Optional, Echoed),
+    ("spec.custom_metrics[].exec", Object, Optional, Echoed),
+    ("spec.custom_metrics[].exec.command", Filled, Required, Echoed),
+    ("spec.custom_metrics[].exec.command[]", Text, Required, Echoed),
+    ("spec.custom_metrics[].http_get", Object, Optional, Echoed),
+    ("spec.custom_metrics[].http_get.path", UpTo(128), Required, Echoed),
+    ("spec.custom_metrics[].http_get.port", Number(10_001, 20_000), Required, Echoed),
+    ("spec.runtime_type", Text, Optional, Echoed),
+
+    ("endpoints", Object, Optional, Echoed),
+    ("endpoints.ssh", Object, Optional, Echoed),
+    ("endpoints.ssh.key_pair_names", List, Optional, Echoed),
+    ("endpoints.ssh.key_pair_names[]", Text, Required, Echoed),
+    ("tasks", List, Optional, Refused),
+    ("train_type", Text, Optional, Refused),
+    ("ftjob_config", Object, Optional, Refused),
+];
+
+/// The rows of the README: top-level names with what becomes of them.
+#[cfg(test)]
+pub(crate) fn readme_rows() -> String {
+    let mut rows = String::new();
+    for (fate, text) in [
+        (Acted, "acted on"),
+        (Echoed, "stored and given back"),
+        (Silent, "checked, not given back, like the service"),
+        (ReadOnly, "written by the service: ignored in requests"),
+        (Refused, "501, unless empty"),
+    ] {
+        let names: Vec<String> = FIELDS
+            .iter()
+            .filter(|line| line.3 == fate)
+            // A parent stands for its children of the same fate.
+            .filter(|line| {
+                !FIELDS.iter().any(|parent| {
+                    parent.3 == fate
+                        && parent.0 != line.0
+                        && line
+                            .0
+                            .strip_prefix(parent.0)
+                            .is_some_and(|rest| rest.starts_with(['.', '[']))
+                        && all_alike(parent.0, fate)
+                })
+            })
+            .filter(|line| matches!(line.1, Object | List) <= all_alike(line.0, fate))
+            .map(|line| format!("`{}`", line.0))
+            .collect();
+        rows.push_str(&format!("| {text} | {} |\n", names.join(", ")));
+    }
+    rows
+}
+
+/// Whether everything below a field has the same fate.
+#[cfg(test)]
+fn all_alike(parent: &str, fate: Fate) -> bool {
+    FIELDS.iter().all(|line| {
+        let below = line
+            .0
+            .strip_prefix(parent)
+            .is_some_and(|rest| rest.starts_with(['.', '[']));
+        !below || line.3 == fate
+    })
+}

@@ -1,0 +1,194 @@
+//! Rules on where a job runs: pool, flavor, nodes, user, priority.
+
+use serde_json::Value;
+
+use super::Draft;
+use crate::error::ApiError;
+use crate::flavors;
+use crate::pools::PoolKind;
+
+const POOL: &str = "/spec/resource/pool_id";
+const FLAVOR: &str = "/spec/resource/flavor_id";
+const PRIORITY: &str = "/spec/schedule_policy/priority";
+
+pub(super) fn somewhere(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.at("/spec").is_some() && !draft.has(POOL) && !draft.has(FLAVOR) {
+        return Err(ApiError::invalid_parameter(
+            "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn pool_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.text(POOL) {
+        Some(id) if draft.pool().is_none() => Err(ApiError::of(2890, &[id])),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn pool_runs(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.pool() {
+        Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn pool_trains(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.pool() {
+        Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
+        _ => Ok(()),
+    }
+}
+
+/// Pools with cards take the flavors of pools only, pools without take none, and outside of pools
+/// there are only the public ones.
+pub(super) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let Some(id) = draft.text(FLAVOR) else {
+        return Ok(());
+    };
+    let fits = match draft.pool().map(|pool| pool.kind) {
+        Some(PoolKind::Cpu) => false,
+        Some(PoolKind::Gpu) => draft.flavor().is_some_and(|flavor| flavor.of_pools),
+        None => draft.flavor().is_some_and(|flavor| !flavor.of_pools),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(ApiError::of(2781, &[id]))
+    }
+}
+
+/// `resource_requirements` of a stored algorithm.
+pub(super) fn flavor_fits_algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let (Some(stored), Some(flavor)) = (draft.stored, draft.flavor()) else {
+        return Ok(());
+    };
+    let nodes = draft
+        .at("/spec/resource/node_count")
+        .and_then(Value::as_i64);
+    let multiple = |more: bool| if more { "multiple" } else { "singular" };
+    let requirements = stored
+        .get("resource_requirements")
+        .and_then(Value::as_array);
+    for requirement in requirements.into_iter().flatten() {
+        let is = match requirement.get("key").and_then(Value::as_str) {
+            Some("flavor_type") => flavor.kind(),
+            Some("device_distributed_mode") => multiple(flavor.cards() > 1),
+            Some("host_distributed_mode") => multiple(nodes.unwrap_or(1) > 1),
+            _ => continue,
+        };
+        let values = requirement
+            .get("values")
+            .or_else(|| requirement.get("value"))
+            .and_then(Value::as_array);
+        // A mode that allows several allows one, too.
+        let allowed = values.is_none_or(|values| {
+            values.is_empty()
+                || values.iter().filter_map(Value::as_str).any(|value| {
+                    value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
+                })
+        });
+        if !allowed {
+            return Err(ApiError::of(2763, &[]));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn flavor_fits_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match (draft.flavor(), draft.engine()) {
+        (Some(flavor), Some(engine))
+            if !draft.has("/algorithm/engine/image_url") && !engine.runs_on(flavor.cards() > 0) =>
+        {
+            Err(ApiError::of(2840, &[]))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn nodes(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let Some(asked) = draft
+        .at("/spec/resource/node_count")
+        .and_then(Value::as_i64)
+    else {
+        return Ok(());
+    };
+    let maximum = match draft.pool() {
+        Some(pool) => pool.nodes,
+        None => flavors::max_nodes(draft.flavor()),
+    };
+    if asked > i64::from(maximum) {
+        return Err(ApiError::too_many_nodes(asked, maximum));
+    }
+    Ok(())
+}
+
+/// `engine.run_user`: no document has a field for the user id of a request; answers carry this one.
+fn run_user(draft: &Draft<'_>) -> Option<Result<u64, String>> {
+    let value = draft.at("/algorithm/engine/run_user")?;
+    let text = match value {
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Some(text.parse().map_err(|_| text))
+}
+
+pub(super) fn user_is_number(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn user_at_most(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Ok(id)) if id > 65_535 => {
+            Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn user_at_least(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Ok(id)) if id < 1000 && !draft.has(POOL) => Err(ApiError::of(2855, &["1000"])),
+        _ => Ok(()),
+    }
+}
+
+/// Priorities are for pools; outside of them all jobs have the default.
+pub(super) fn priority(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let highest = if draft.has(POOL) { 3 } else { 1 };
+    match draft.at(PRIORITY).and_then(Value::as_i64) {
+        Some(asked) if asked > highest => Err(ApiError::of(
+            2816,
+            &["spec.schedule_policy.priority", &highest.to_string()],
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn highest_priority(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.at(PRIORITY) == Some(&3.into()) && !draft.may_prioritise {
+        return Err(ApiError::no_permission(
+            "modelarts:trainJob:setHighPriority",
+        ));
+    }
+    Ok(())
+}
+
+/// On a pool of supernodes the service puts 1 where it is left out.
+pub(super) fn affinity(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let affinity = "/spec/schedule_policy/required_affinity";
+    let hyper = draft.text(&format!("{affinity}/affinity_type")) == Some("hyperinstance");
+    let size = draft.at(&format!("{affinity}/affinity_group_size"));
+    let supernode = draft.pool().is_some_and(|pool| pool.supernode);
+    if hyper && size.is_none() && !supernode {
+        return Err(ApiError::invalid_parameter(
+            "spec.schedule_policy.required_affinity.affinity_group_size is required with hyperinstance",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Holds a body against the table of fields.
+
+use serde_json::Value;
+
+use super::fields::{FIELDS, Fate, Line, Need, Type};
+use super::names::is_name;
+use crate::body::Field;
+use crate::error::ApiError;
+
+/// Whether every field has the type and the limits of its line.
+pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
+    against(FIELDS, body)
+}
+
+/// Whether every field of `body` is as `lines` want it.
+pub(crate) fn against(lines: &[Line], body: &Value) -> Result<(), ApiError> {
+    let root = Field::root(body);
+    root.object()?;
+    for line in lines {
+        for (parent, name) in parents(&root, line.0)? {
+            check_line(&parent, name, line)?;
+        }
+    }
+    Ok(())
+}
+
+/// What asks for something that would be ignored here.
+pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
+    let root = Field::root(body);
+    for (path, _, _, fate) in FIELDS {
+        if *fate != Fate::Refused {
+            continue;
+        }
+        for (parent, name) in parents(&root, path)? {
+            if let Some(field) = name.map(|name| parent.get(name)).transpose()?.flatten()
+                && !is_empty(field.value())
+            {
+                return Err(ApiError::not_modelled(format!("the request field {field}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(members) => members.values().all(Value::is_null),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// The fields that hold the last step of `path`, and that step: a name, or none for an element.
+fn parents<'a, 'p>(
+    root: &Field<'a>,
+    path: &'p str,
+) -> Result<Vec<(Field<'a>, Option<&'p str>)>, ApiError> {
+    let mut here = vec![root.clone()];
+    let mut steps = path.split('.').peekable();
+    while let Some(step) = steps.next() {
+        let (name, element) = match step.strip_suffix("[]") {
+            Some(name) => (name, true),
+            None => (step, false),
+        };
+        if steps.peek().is_none() && !element {
+            return Ok(here.into_iter().map(|field| (field, Some(name))).collect());
+        }
+        let mut below = Vec::new();
+        for field in here {
+            if let Some(field) = field.get(name)? {
+                if element {
+                    below.extend(field.items()?);
+                } else {
+                    below.push(field);
+                }
+            }
+        }
+        here = below;
+    }
+    Ok(here.into_iter().map(|field| (field, None)).collect())
+}
+
+fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(), ApiError> {
+    let (_, kind, need, _) = line;
+    let field = match (name, need) {
+        (None, _) => parent.clone(),
+        (Some(name), Need::Required) => parent.required(name)?,
+        (Some(name), Need::Optional) => match parent.get(name)? {
+            Some(field) => field,
+            None => return Ok(()),
+        },
+    };
+    match kind {
+        Type::Any => {}
+        Type::Text => {
+            let text = field.text()?;
+            if *need == Need::Required && text.is_empty() && name.is_some() {
+                return Err(ApiError::invalid_parameter(format!("{field} is required")));
+            }
+        }
+        Type::UpTo(most) => {
+            if field.text()?.chars().count() > *most {
+                return Err(field.must(format!("have at most {most} characters")));
+            }
+        }
+        Type::Name => {
+            if !is_name(field.text()?) {
+                return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
+            }
+        }
+        Type::OneOf(values) => {
+            let text = field.text()?;
+            if !(values.contains(&text) || text.is_empty() && *need == Need::Optional) {
+                return Err(field.must(format!("be {}", either(values))));
+            }
+        }
+        Type::Number(least, most) => {
+            let number = field.integer()?;
+            if !(*least..=*most).contains(&number) {
+                return Err(field.must(if *most == i64::MAX {
+                    format!("be {least} or more")
+                } else {
+                    format!("be between {least} and {most}")
+                }));
+            }
+        }
+        Type::Bool => {
+            if !field.value().is_boolean() {
+                return Err(field.must("be true or false"));
+            }
+        }
+        Type::Object => {
+            field.object()?;
+        }
+        Type::List => {
+            field.items()?;
+        }
+        Type::Filled => {
+            if field.items()?.is_empty() {
+                return Err(field.must("have an element"));
+            }
+        }
+        Type::Texts(pairs, key, value) => {
+            let members = field.members()?;
+            if members.len() > *pairs {
+                return Err(field.must(format!("have at most {pairs} pairs")));
+            }
+            for (name, member) in members {
+                if name.chars().count() > *key {
+                    return Err(field.must(format!("have keys of at most {key} characters")));
+                }
+                if member.text()?.chars().count() > *value {
+                    return Err(member.must(format!("have at most {value} characters")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn either(values: &[&str]) -> String {
+    match values {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}

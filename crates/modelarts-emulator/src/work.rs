@@ -1,0 +1,270 @@
+//! The run of the code: starts the workers, waits for them, and looks after them meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+
+use crate::clock::Moment;
+use crate::driver::{Driver, Ending, asked_to_stop};
+use crate::events::EventKind;
+use crate::lifecycle::{State, Stop};
+use crate::runner::Run;
+use crate::store::{RecordEnd, RunningRecord, TaskFailure};
+use crate::usage::Usage;
+
+/// How often running jobs are looked at, in real time: their processes live in it. What is due is
+/// decided by the emulator's clock.
+const LOOK: Duration = Duration::from_millis(100);
+/// A hung job is started again in its place at most this often in a row.
+const HANG_RESTARTS: u32 = 3;
+
+/// Why the workers are no longer waited for.
+enum Turn {
+    /// All have ended, or one has failed.
+    Ended,
+    Stop(Stop),
+    Preempted,
+    Hung,
+}
+
+/// What has been seen of a run so far.
+struct Seen {
+    /// When each output was copied out last.
+    copied: Vec<Moment>,
+    /// The last signs of life: log sizes and use of the processors; and since when they are so.
+    life: Vec<(u64, u64)>,
+    since: Moment,
+    hang_told: bool,
+    /// Processor time of each worker at the last look.
+    used: Vec<Option<(Moment, Usage)>>,
+}
+
+impl Driver {
+    /// Runs the code until it ends, is ended, or has to give way.
+    pub(crate) async fn work(&self) -> Ending {
+        let mut hangs = 0;
+        loop {
+            let mut runs = Vec::new();
+            for worker in &self.workers {
+                let task = worker.task();
+                self.note(EventKind::TaskStarted { task: task.clone() });
+                runs.push((task, self.core.runner.start(worker.clone()).await));
+            }
+            let (turn, failure) = self.attend(&mut runs, hangs).await;
+            match turn {
+                Turn::Ended => return Ending::Exited(failure),
+                Turn::Stop(why) => return Ending::Stopped(why, failure),
+                Turn::Preempted => return Ending::Preempted,
+                Turn::Hung => {
+                    hangs += 1;
+                    self.start_in_place(failure);
+                }
+            }
+        }
+    }
+
+    /// The next run of the code in the same containers: nothing is scheduled.
+    fn start_in_place(&self, failure: Option<TaskFailure>) {
+        let now = self.now();
+        self.core.store.update(&self.id, |job| {
+            if let Some(record) = job.records.last_mut() {
+                record.end = Some(RecordEnd {
+                    at: now.whole_second(),
+                    reason: "job hanged".to_owned(),
+                    task: failure.map(|failure| failure.task),
+                    recover: Some("proc_restart".to_owned()),
+                });
+            }
+            job.records.push(RunningRecord {
+                start: now.whole_second(),
+                restarted: true,
+                end: None,
+            });
+            job.note(EventKind::Restarted, now);
+        });
+    }
+
+    /// Waits for the workers. The first that does not end with 0 ends the others, and so does
+    /// everything else that ends the wait.
+    async fn attend(
+        &self,
+        runs: &mut [(String, Box<dyn Run>)],
+        hangs: u32,
+    ) -> (Turn, Option<TaskFailure>) {
+        let grace = self.core.timing.grace;
+        let mut ended = vec![false; runs.len()];
+        let mut failure: Option<TaskFailure> = None;
+        let turn = {
+            let mut waiting: FuturesUnordered<_> = runs
+                .iter_mut()
+                .enumerate()
+                .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
+                .collect();
+            let mut requests = self.stop.clone();
+            let preempted = self.place.as_ref().map(|place| place.preempted());
+            let preempted = async {
+                match preempted {
+                    Some(preempted) => preempted.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::pin!(preempted);
+            let mut look = tokio::time::interval(LOOK);
+            look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            let mut seen = self.first_look();
+            let out_of_time =
+                std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
+            tokio::pin!(out_of_time);
+            loop {
+                tokio::select! {
+                    // A code that has ended has ended, whatever else is asked.
+                    biased;
+                    exited = waiting.next() => {
+                        let Some((index, task, exit_code)) = exited else { break Turn::Ended };
+                        ended[index] = true;
+                        self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
+                        if exit_code != 0 {
+                            failure = Some(TaskFailure { task, exit_code });
+                            break Turn::Ended;
+                        }
+                    }
+                    why = asked_to_stop(&mut requests) => break Turn::Stop(why),
+                    () = &mut out_of_time => {
+                        let hours = self.request.auto_stop_hours.unwrap_or_default();
+                        break Turn::Stop(Stop::AfterHours(hours));
+                    }
+                    () = &mut preempted => break Turn::Preempted,
+                    _ = look.tick() => {
+                        if self.look_after(&mut seen).await && hangs < HANG_RESTARTS {
+                            break Turn::Hung;
+                        }
+                    }
+                }
+            }
+        };
+        if let Turn::Stop(why) = turn {
+            // For auto stop nobody has changed the state yet.
+            let now = self.now();
+            self.core.store.update(&self.id, |job| {
+                job.advance(State::Terminating, now);
+                job.ask_to_stop(why);
+            });
+            self.terminate_job();
+        }
+        let rest = runs
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| !ended[*index])
+            .map(|(_, (task, run))| async move { (task.clone(), run.terminate(grace).await) });
+        let mut rest: FuturesUnordered<_> = rest.collect();
+        while let Some((task, exit_code)) = rest.next().await {
+            self.note(EventKind::TaskFinished {
+                task: task.clone(),
+                exit_code,
+            });
+            failure.get_or_insert(TaskFailure { task, exit_code });
+        }
+        (turn, failure)
+    }
+
+    fn first_look(&self) -> Seen {
+        let now = self.now();
+        Seen {
+            copied: vec![now; self.request.outputs.len()],
+            life: Vec::new(),
+            since: now,
+            hang_told: false,
+            used: vec![None; self.workers.len()],
+        }
+    }
+
+    /// Does what is due. True if the job hangs and wants to be started again.
+    async fn look_after(&self, seen: &mut Seen) -> bool {
+        let now = self.now();
+        self.copy_out(seen, now).await;
+        self.measure(seen, now).await;
+        self.hangs(seen, now).await
+    }
+
+    /// Outputs are copied out while the code runs, at the channel's own pace.
+    async fn copy_out(&self, seen: &mut Seen, now: Moment) {
+        for (index, output) in self.request.outputs.iter().enumerate() {
+            if now.since(seen.copied[index]) < output.period {
+                continue;
+            }
+            seen.copied[index] = now;
+            for worker in &self.workers {
+                let result = self.core.runner.upload_output(worker.clone(), index).await;
+                if let Err(error) = result {
+                    tracing::debug!(job = self.id, output = output.name, %error, "not copied out");
+                }
+            }
+        }
+    }
+
+    /// Notes what each worker uses, once a second.
+    async fn measure(&self, seen: &mut Seen, now: Moment) {
+        for (worker, used) in self.workers.iter().zip(&mut seen.used) {
+            let due = used.is_none_or(|(at, _)| now.since(at) >= Duration::from_secs(1));
+            if !due {
+                continue;
+            }
+            let Some(usage) = self.core.runner.usage(worker.clone()).await else {
+                continue;
+            };
+            if let Some((before, earlier)) = used.replace((now, usage)) {
+                let series = Arc::clone(&self.core.metrics);
+                series.add(worker, (before, earlier), (now, usage));
+            }
+        }
+    }
+
+    /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time
+    /// (domain.md section 4). What moves here are logs and the time on processors, because the
+    /// cards are not there.
+    async fn hangs(&self, seen: &mut Seen, now: Moment) -> bool {
+        if crate::flavors::gpus(self.request.flavor()) == 0 {
+            return false;
+        }
+        let patience = self.hang_time();
+        if now.since(seen.since) < patience && !seen.life.is_empty() {
+            return false;
+        }
+        let mut life = Vec::new();
+        for worker in &self.workers {
+            let usage = self.core.runner.usage(worker.clone()).await;
+            let log = self.core.runner.log_tail(worker.clone(), 0).await;
+            let log = log.ok().flatten().map_or(0, |log| log.full_size);
+            // Waiting costs some time on processors, too; a busy job uses more than a twentieth.
+            let used = usage.map_or(0, |usage| usage.cpu_millis);
+            life.push((log, used));
+        }
+        let still = seen.life.len() == life.len()
+            && seen.life.iter().zip(&life).all(|(before, after)| {
+                let budget = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX) / 20;
+                before.0 == after.0 && after.1.saturating_sub(before.1) < budget
+            });
+        seen.life = life;
+        seen.since = now;
+        if !still {
+            return false;
+        }
+        if !seen.hang_told {
+            seen.hang_told = true;
+            self.note(EventKind::MaybeHanging);
+        }
+        self.request.retry.hang
+    }
+
+    /// `MA_HANG_DETECT_TIME` of the job, in minutes; 30 if it does not say.
+    fn hang_time(&self) -> Duration {
+        let variables = self.request.environments.as_ref();
+        let minutes = variables
+            .and_then(|variables| variables.get("MA_HANG_DETECT_TIME"))
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(30);
+        Duration::from_secs(60 * minutes)
+    }
+}

@@ -1,0 +1,125 @@
+//! The routes for testers: clock, reset, pages that go wrong; and what an earlier start has left.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use modelarts_emulator::{Emulator, Fault, FaultRule, ManualClock, Timing};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Reply, Site, is_alive};
+
+async fn post(site: &Site, path: &str, body: Value) -> Reply {
+    let url = format!("{}{path}", site.emulator.url());
+    let request = site.client.http.post(url).body(body.to_string());
+    Reply::of(request.send().await.unwrap()).await
+}
+
+#[tokio::test]
+async fn a_manual_clock_is_moved_over_http() {
+    let clock = Arc::new(ManualClock::at(SystemTime::UNIX_EPOCH));
+    let site = Site::with(|builder| builder.clock(clock as _)).await;
+    let reply = post(&site, "/_emulator/clock", json!({"advance_seconds": 90})).await;
+    assert_eq!(
+        reply.json(),
+        json!({"now": "1970-01-01T00:01:30.000000Z", "millis": 90_000})
+    );
+    for body in [
+        json!({}),
+        json!({"advance_seconds": -1}),
+        json!({"advance_seconds": "1"}),
+    ] {
+        let reply = post(&site, "/_emulator/clock", body).await;
+        assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    }
+    let site = Site::start().await;
+    let reply = post(&site, "/_emulator/clock", json!({"advance_seconds": 1})).await;
+    assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+}
+
+#[tokio::test]
+async fn a_reset_leaves_nothing() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let done = site.run(&site.script("done", "")).await;
+    site.create(&site.script("runs", &(gate.python() + "gate()")))
+        .await;
+    let waiting = gate.reached().await;
+    site.emulator
+        .faults()
+        .add(FaultRule::once("ListAlgorithms", Fault::Reset))
+        .unwrap();
+    let reply = post(&site, "/_emulator/reset", json!({})).await;
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
+    waiting.gone().await;
+    assert_eq!(site.emulator.requests()["CreateTrainingJob"].executed, 0);
+    assert!(site.emulator.faults().list().is_empty());
+    assert!(!site.worker(&done).exists());
+    let list = site.client.post("/training-job-searches", &json!({})).await;
+    assert_eq!(list.json()["total"], 0);
+    site.run(&site.script("done", "")).await;
+}
+
+#[tokio::test]
+async fn pages_shift_and_rows_repeat() {
+    let site = Site::start().await;
+    for name in ["a", "b", "c"] {
+        site.run(&site.script(name, "")).await;
+    }
+    let names = async || -> Vec<String> {
+        let search = json!({"order": "asc"});
+        let list = site
+            .client
+            .post("/training-job-searches", &search)
+            .await
+            .json();
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (fault, expected) in [
+        ("shifted-page", vec!["a", "a", "b"]),
+        ("duplicate-rows", vec!["a", "a", "b", "b", "c", "c"]),
+    ] {
+        let rule = json!({"operation": "ListTrainingJobs", "fault": fault});
+        assert_eq!(post(&site, "/_emulator/faults", rule).await.status, 201);
+        assert_eq!(names().await, expected);
+    }
+    assert_eq!(names().await, ["a", "b", "c"]);
+}
+
+/// Runs away from its emulator, as after a SIGKILL: the record is there, the emulator is not.
+#[tokio::test]
+async fn the_next_start_ends_what_the_last_one_left_running() {
+    if !std::path::Path::new("/proc/self/stat").exists() {
+        return;
+    }
+    use std::os::unix::process::CommandExt;
+    let data = tempfile::tempdir().unwrap();
+    let running = data.path().join("running");
+    std::fs::create_dir_all(&running).unwrap();
+    let start = || {
+        std::process::Command::new("sleep")
+            .arg("600")
+            .process_group(0)
+            .spawn()
+            .unwrap()
+    };
+    let (mut left, mut other) = (start(), start());
+    let moment = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let rest = stat.rsplit(')').next().unwrap();
+        rest.split_whitespace().nth(19).unwrap().to_owned()
+    };
+    std::fs::write(running.join(left.id().to_string()), moment(left.id())).unwrap();
+    // The number of this one was somebody else's when it was put on record.
+    std::fs::write(running.join(other.id().to_string()), "1").unwrap();
+    let builder = Emulator::builder().timing(Timing::instant());
+    let emulator = builder.data_dir(data.path()).start().await.unwrap();
+    left.wait().unwrap();
+    assert!(is_alive(&other.id().to_string()));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(std::fs::read_dir(&running).unwrap().count(), 0);
+    emulator.shutdown().await;
+}
