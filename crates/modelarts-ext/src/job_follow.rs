@@ -25,7 +25,7 @@ const AT_ONCE: usize = 8;
 #[non_exhaustive]
 pub enum News {
     /// The job is in another phase. The job is as it was then.
-    Phase(Job),
+    Phase(Box<Job>),
     /// Something happened.
     Event(Event),
     /// A task wrote something.
@@ -115,6 +115,9 @@ impl FollowJob {
     }
 }
 
+/// The task, and what is new in its log.
+type Look<'a> = BoxFuture<'a, (String, Result<Vec<LogItem>, Error>)>;
+
 struct State {
     follow: FollowJob,
     ending: Ending,
@@ -152,7 +155,7 @@ impl State {
         }
         self.over = self.ending.is_over();
 
-        let phase = changed.then(|| News::Phase(job.clone()));
+        let phase = changed.then(|| News::Phase(Box::new(job.clone())));
         self.phase = Some(job.phase());
         let (before, after) = match job.is_final() {
             true => (None, phase),
@@ -211,7 +214,7 @@ impl State {
                 self.logs.push(Watcher::new(logs));
             }
         }
-        let mut looks: Vec<BoxFuture<'_, (String, Result<Vec<LogItem>, Error>)>> = Vec::new();
+        let mut looks: Vec<Look<'_>> = Vec::new();
         for log in &mut self.logs {
             looks.push(Box::pin(async {
                 let items = log.look().await;

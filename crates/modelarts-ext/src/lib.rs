@@ -34,13 +34,86 @@
 //! ([`create`](TrainingJobs::create)). A [`Job`] is a job as it was when it was
 //! last looked at; [`Job::details`] is everything that the service said.
 //!
-//! * [`Job::wait`] is a value: await it for the [`Outcome`], or
-//!   [`observe`](Wait::observe) it as a stream.
-//! * [`Job::events`] and [`Job::logs`] are read as they are, or followed until the
-//!   job has ended.
+//! What people look for in them has accessors: [`Job::phase`], [`Job::exit_codes`],
+//! [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`],
+//! [`Job::log_object`].
 //!
-//! Lists and everything that is followed are streams that ask for more as they
-//! are polled, and stop when they are dropped.
+//! # Lists
+//!
+//! Every list is a stream of rows or of pages that asks for more as it is polled and
+//! stops when it is dropped. A search has typed conditions, which are checked before
+//! anything is sent and can be held against a job [locally](Filter::matches):
+//!
+//! ```no_run
+//! # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+//! use futures::TryStreamExt;
+//! use modelarts_ext::{Filter, types::Phase};
+//!
+//! let mut jobs = client
+//!     .training_jobs()
+//!     .list()
+//!     .filter(Filter::phase().is_in([Phase::Running, Phase::Pending]))
+//!     .filter(Filter::name().like("bert"))
+//!     .items();
+//! while let Some(job) = jobs.try_next().await? {
+//!     println!("{} {}", job.name(), job.phase());
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! After the first page, up to four are [in flight](ListJobs::in_flight). Pages overlap:
+//! a row that was there all the time comes once, whatever came and went while the list
+//! was read. [`Page::position`] can be stored, and gone on from on another day.
+//!
+//! # Waiting
+//!
+//! [`Job::wait`] is a value. Await it for the [`Outcome`], [`observe`](Wait::observe) it
+//! as a stream, or let it end [as soon as something holds](Wait::until):
+//!
+//! ```no_run
+//! # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+//! use std::time::Duration;
+//! use modelarts_ext::Outcome;
+//!
+//! let end = job.wait().timeout(Duration::from_secs(12 * 3600)).await?;
+//! match end.outcome() {
+//!     Outcome::Completed => println!("done"),
+//!     Outcome::Failed { exit_code, .. } => println!("failed: {exit_code:?}"),
+//!     Outcome::Terminated { by } => println!("stopped: {by:?}"),
+//!     other => println!("{other:?}"),
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! [`TrainingJobs::wait_all`] waits for hundreds of jobs with one search a round, and
+//! gives each when it has ended.
+//!
+//! # Following
+//!
+//! [`Job::follow`] tells everything that a job does and says: its phases, its events,
+//! the lines of all its logs. [`Events::follow`] and [`Logs::follow`] do one of these. A
+//! line that could not be had is a [gap](LogItem::Gap) with its size, never silence; an
+//! event has a [kind](Event::kind), so that no program has to read its text.
+//!
+//! ```no_run
+//! # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+//! use futures::TryStreamExt;
+//! use modelarts_ext::News;
+//!
+//! let mut news = job.follow().stream();
+//! while let Some(news) = news.try_next().await? {
+//!     match news {
+//!         News::Phase(job) => println!("now {}", job.phase()),
+//!         News::Event(event) => println!("{event}"),
+//!         News::Log { task, item } => println!("{task}: {item:?}"),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! Each of these parts has a program in `examples/` that runs on the emulator: `lists`,
+//! `waiting`, `following`.
 //!
 //! # When something fails
 //!
@@ -72,6 +145,9 @@ mod error;
 mod event;
 mod event_follow;
 mod event_kind;
+mod event_text;
+#[cfg(test)]
+mod event_text_tests;
 mod events;
 mod filter;
 mod iam;
@@ -103,6 +179,8 @@ mod retry;
 mod search;
 mod seen;
 mod settle;
+#[cfg(test)]
+mod shifting;
 mod sign;
 mod tail;
 mod tls;

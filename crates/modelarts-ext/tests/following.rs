@@ -1,5 +1,10 @@
 //! Following events, logs and whole jobs.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
 mod support;
 
 use std::{sync::Arc, time::Duration};

@@ -1,5 +1,10 @@
 //! Lists over HTTP: pages in flight, positions, offsets whose meaning is disputed.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,10 @@
 //! Waiting for one job, and for many.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
 mod support;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -1,0 +1,80 @@
+//! Following a job, its events and its logs: `cargo run --example following`.
+//!
+//! It starts the emulator in this process. On the service, the same calls work with
+//! `Client::from_env()`, and the intervals are best left as they are.
+
+use std::{error::Error, fs, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::Emulator;
+use modelarts_ext::{Client, Credentials, EventKind, LogItem, News};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if Emulator::python3().await.is_none() {
+        return Err("the emulator runs training scripts with python3, and there is none".into());
+    }
+    let emulator = Emulator::start().await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .build()?;
+    let code = emulator.obs_root().join("bucket/code");
+    fs::create_dir_all(&code)?;
+    fs::write(
+        code.join("train.py"),
+        "import os, time\n\
+         for epoch in range(3):\n    \
+             print('epoch', epoch, 'on', os.environ['VC_TASK_INDEX'], flush=True)\n    \
+             time.sleep(0.3)\n",
+    )?;
+    let job = client
+        .training_jobs()
+        .create("followed")
+        .preset_image("PyTorch", "pytorch_1.8.0")
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/code/train.py")
+        .flavor("modelarts.vm.cpu.8u")
+        .nodes(2)
+        .submit()
+        .await?;
+    let (interval, quiet) = (Duration::from_millis(200), Duration::from_secs(1));
+
+    // Phases, events and the logs of all tasks, until the job has ended.
+    let mut news = job.follow().interval(interval).quiet(quiet).stream();
+    while let Some(news) = news.try_next().await? {
+        match news {
+            News::Phase(job) => println!("= {}", job.phase()),
+            News::Event(event) => println!("! {event}"),
+            News::Log {
+                task,
+                item: LogItem::Line(line),
+            } => println!("    {task} | {line}"),
+            News::Log {
+                task,
+                item: LogItem::Gap { bytes },
+            } => println!("    {task} | … {bytes:?} bytes are missing …"),
+            other => println!("{other:?}"),
+        }
+    }
+
+    // Events are values: no need to read their texts.
+    let mut events = job.events().quiet(Duration::ZERO).follow();
+    while let Some(event) = events.try_next().await? {
+        if let EventKind::TaskFinished { task, exit_code } = event.kind() {
+            println!("{task} ended with {exit_code:?}");
+        }
+    }
+    let job = client.training_jobs().get(job.id()).await?;
+    println!(
+        "It queued {:?} and ran {:?}",
+        job.time_queued(),
+        job.time_run()
+    );
+    emulator.shutdown().await;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Finding jobs and reading their events: `cargo run --example lists`.
+//!
+//! It starts the emulator in this process. On the service, the same calls work with
+//! `Client::from_env()`.
+
+use std::{error::Error, fs};
+
+use futures::TryStreamExt;
+use modelarts_emulator::{Emulator, Timing};
+use modelarts_ext::{Client, Credentials, Filter, Position, types::Phase};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if Emulator::python3().await.is_none() {
+        return Err("the emulator runs training scripts with python3, and there is none".into());
+    }
+    let emulator = Emulator::builder()
+        .timing(Timing::instant())
+        .start()
+        .await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .build()?;
+    let jobs = client.training_jobs();
+
+    // Something to find: eight jobs, some of which fail.
+    let code = emulator.obs_root().join("bucket/code");
+    fs::create_dir_all(&code)?;
+    fs::write(
+        code.join("train.py"),
+        "import os, sys\nsys.exit(os.environ['ENDS'] == 'badly')\n",
+    )?;
+    for number in 0..8 {
+        let job = jobs
+            .create(format!("bert-{number}"))
+            .preset_image("PyTorch", "pytorch_1.8.0")
+            .code_dir("obs://bucket/code/")
+            .boot_file("obs://bucket/code/train.py")
+            .env("ENDS", if number % 3 == 1 { "badly" } else { "well" })
+            .flavor("modelarts.vm.cpu.2u")
+            .submit()
+            .await?;
+        emulator.settled(job.id()).await;
+    }
+
+    // Conditions are typed; all of them must hold. They can be held against a job that
+    // is at hand, too.
+    let failed = Filter::phase().is(Phase::Failed);
+    let mut found = jobs
+        .list()
+        .filter(failed.clone())
+        .filter(Filter::name().like("bert"))
+        .items();
+    println!("Failed, the newest first:");
+    while let Some(job) = found.try_next().await? {
+        println!("  {} ({:?})", job.name(), failed.matches(&job));
+    }
+
+    // A list can be left and gone on with later, even when it has changed since.
+    let mut pages = jobs.list().oldest_first().page_size(3).pages();
+    let Some(page) = pages.try_next().await? else {
+        return Err("there is always a first page".into());
+    };
+    let saved = serde_json::to_string(&page.position)?;
+    println!("Read {} of {:?} jobs", page.items.len(), page.total);
+    page.items[0].delete().await?;
+    emulator.gone(page.items[0].id()).await;
+    let position: Position = serde_json::from_str(&saved)?;
+    let rest = jobs.list().oldest_first().resume(position).collect(100);
+    for job in rest.await? {
+        println!("  and then {}", job.name());
+    }
+
+    // Events are a list as well.
+    let job = jobs.list().filter(failed).collect(1).await?;
+    let events = job[0].events().pattern("worker-0").newest_first();
+    println!("The last that worker-0 of {} did:", job[0].name());
+    for event in events.collect(3).await? {
+        println!("  {event}");
+    }
+    emulator.shutdown().await;
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Waiting for one job and for many: `cargo run --example waiting`.
+//!
+//! It starts the emulator in this process. On the service, the same calls work with
+//! `Client::from_env()`, and the intervals are best left as they are.
+
+use std::{error::Error, fs, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::Emulator;
+use modelarts_ext::{Client, Credentials, Job, Outcome, types::Phase};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if Emulator::python3().await.is_none() {
+        return Err("the emulator runs training scripts with python3, and there is none".into());
+    }
+    let emulator = Emulator::start().await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .build()?;
+    let code = emulator.obs_root().join("bucket/code");
+    fs::create_dir_all(&code)?;
+    fs::write(
+        code.join("train.py"),
+        "import os, sys, time\n\
+         time.sleep(float(os.environ['SECONDS']))\n\
+         sys.exit(int(os.environ['CODE']))\n",
+    )?;
+    let (often, seldom) = (Duration::from_millis(100), Duration::from_millis(500));
+
+    // Await a wait for the outcome, until the end or something else.
+    let job = submit(&client, "patient", 60, 0).await?;
+    let runs = |job: &Job| job.phase() == Phase::Running;
+    let wait = job.wait().interval(often, seldom).until(runs).await?;
+    println!("{}: {:?}", job.name(), wait.outcome());
+    let wait = job.wait().interval(often, seldom).timeout(seldom).await?;
+    println!("{}: {:?}", job.name(), wait.outcome());
+
+    // Or observe it on the way.
+    job.terminate().await?;
+    let mut seen = job.wait().interval(often, seldom).observe();
+    while let Some(seen) = seen.try_next().await? {
+        println!("{}: {} {:?}", job.name(), seen.job.phase(), seen.outcome);
+    }
+
+    // Many jobs are waited for with one search a round.
+    let mut jobs = Vec::new();
+    for number in 0..4 {
+        let code = if number == 2 { 3 } else { 0 };
+        jobs.push(submit(&client, &format!("many-{number}"), 0, code).await?);
+    }
+    let all = client.training_jobs().wait_all(jobs);
+    let mut ends = all.interval(often, seldom).stream();
+    let mut completed = 0;
+    while let Some(end) = ends.try_next().await? {
+        match end.outcome() {
+            Outcome::Completed => completed += 1,
+            Outcome::Failed { exit_code, .. } => {
+                println!("{} failed: {exit_code:?}", end.job().name());
+            }
+            other => println!("{}: {other:?}", end.job().name()),
+        }
+    }
+    println!("{completed} completed");
+    emulator.shutdown().await;
+    Ok(())
+}
+
+async fn submit(
+    client: &Client,
+    name: &str,
+    seconds: u32,
+    code: u8,
+) -> Result<Job, modelarts_ext::Error> {
+    client
+        .training_jobs()
+        .create(name)
+        .preset_image("PyTorch", "pytorch_1.8.0")
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/code/train.py")
+        .env("SECONDS", seconds.to_string())
+        .env("CODE", code.to_string())
+        .flavor("modelarts.vm.cpu.2u")
+        .submit()
+        .await
+}

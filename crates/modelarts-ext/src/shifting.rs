@@ -1,0 +1,233 @@
+//! A list in memory that changes while it is read.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+
+use futures::{TryStreamExt, executor::block_on};
+use modelarts_api::{BoxFuture, Offset, Pagination};
+
+use crate::{
+    error::Error,
+    learned::Learned,
+    page::{self, Batch, Page, Reading, Results, Source},
+};
+
+/// What happens to a list between two requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// So many rows come in at this part (of 1000) of the list.
+    Insert(usize, usize),
+    /// So many rows go away from there.
+    Delete(usize, usize),
+}
+
+/// Rows, shown by their number.
+#[derive(Clone)]
+pub(crate) struct Rows(pub(crate) Vec<u32>);
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rows", self.0.len())
+    }
+}
+
+/// What a list is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// The rows; equal ones next to each other.
+    pub(crate) rows: Rows,
+    pub(crate) meaning: Offset,
+    pub(crate) said: Offset,
+    pub(crate) disputed: bool,
+    pub(crate) max: u32,
+    /// The largest page that the service really makes, and whether it says so.
+    pub(crate) cap: Option<(u32, bool)>,
+    pub(crate) total: bool,
+    pub(crate) size: u32,
+    pub(crate) in_flight: usize,
+    /// Before each request.
+    pub(crate) changes: Vec<Vec<Change>>,
+    /// How many times a request is polled before it is executed.
+    pub(crate) delays: Vec<u8>,
+}
+
+impl Setting {
+    pub(crate) fn of(rows: u32) -> Self {
+        Self {
+            rows: Rows((0..rows).collect()),
+            meaning: Offset::Record,
+            said: Offset::Record,
+            disputed: false,
+            max: 50,
+            cap: None,
+            total: true,
+            size: 50,
+            in_flight: 1,
+            changes: Vec::new(),
+            delays: Vec::new(),
+        }
+    }
+
+    pub(crate) fn pagination(&self) -> Pagination {
+        let mut how = page::pagination("ListTrainingJobs").unwrap();
+        how.offset = self.said;
+        how.disputed = self.disputed;
+        how.max_limit = Some(self.max);
+        how
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        let mut reading = Reading::new(self.size);
+        reading.in_flight = self.in_flight;
+        reading
+    }
+
+    pub(crate) fn list<const UNIQUE: bool>(&self) -> (List<UNIQUE>, Arc<Mutex<Table>>) {
+        let table = Arc::new(Mutex::new(Table {
+            stayed: self.rows.0.iter().copied().collect(),
+            rows: self.rows.0.clone(),
+            came: self.rows.0.clone(),
+            next: 999_999,
+            asked: Vec::new(),
+            setting: self.clone(),
+            running: 0,
+            most_running: 0,
+        }));
+        let list = List {
+            table: Arc::clone(&table),
+            learned: Learned::default(),
+        };
+        (list, table)
+    }
+
+    pub(crate) fn pages<const UNIQUE: bool>(&self) -> (Results<Page<u32>>, Arc<Mutex<Table>>) {
+        let (list, table) = self.list::<UNIQUE>();
+        (page::pages(list, self.pagination(), self.reading()), table)
+    }
+
+    pub(crate) fn read<const UNIQUE: bool>(&self) -> (Vec<u32>, Table) {
+        let (pages, table) = self.pages::<UNIQUE>();
+        let rows = block_on(page::rows(pages).try_collect()).unwrap();
+        let table = table.lock().unwrap().clone();
+        (rows, table)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) rows: Vec<u32>,
+    /// Those that were there all the time.
+    pub(crate) stayed: HashSet<u32>,
+    /// All that ever were there.
+    pub(crate) came: Vec<u32>,
+    pub(crate) next: u32,
+    pub(crate) asked: Vec<(i64, u32)>,
+    pub(crate) setting: Setting,
+    pub(crate) running: usize,
+    pub(crate) most_running: usize,
+}
+
+impl Table {
+    pub(crate) fn change(&mut self, change: Change) {
+        let at = |part: usize, length: usize| (length * part / 1000).min(length);
+        match change {
+            Change::Insert(part, count) => {
+                let at = at(part, self.rows.len());
+                // Equal rows are neighbours.
+                self.next = self.next.next_multiple_of(3);
+                for _ in 0..count {
+                    self.rows.insert(at, self.next);
+                    self.came.push(self.next);
+                    self.next += 1;
+                }
+            }
+            Change::Delete(part, count) => {
+                let at = at(part, self.rows.len());
+                let end = (at + count).min(self.rows.len());
+                for row in self.rows.drain(at..end) {
+                    self.stayed.remove(&row);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, offset: i64, limit: u32) -> Batch<u32> {
+        assert!(self.asked.len() < 5000, "it does not end");
+        let changes = self.setting.changes.get(self.asked.len());
+        for change in changes.cloned().unwrap_or_default() {
+            self.change(change);
+        }
+        self.asked.push((offset, limit));
+        assert!((1..=self.setting.max).contains(&limit), "{limit}");
+        let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
+        let start = match self.setting.meaning {
+            Offset::PageIndex => offset * i64::from(used),
+            _ => offset,
+        };
+        let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
+        Batch {
+            items: rows.take(used as usize).copied().collect(),
+            total: self.setting.total.then_some(self.rows.len() as i64),
+            count: None,
+            limit: match self.setting.cap {
+                Some((_, false)) => None,
+                _ => Some(i64::from(used)),
+            },
+            dropped: 0,
+        }
+    }
+}
+
+pub(crate) struct List<const UNIQUE: bool> {
+    pub(crate) table: Arc<Mutex<Table>>,
+    pub(crate) learned: Learned,
+}
+
+impl<const U: bool> Source for List<U> {
+    type Item = u32;
+    const OPERATION: &'static str = "List";
+    const UNIQUE: bool = U;
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {
+        Box::pin(async move {
+            let delay = {
+                let mut table = self.table.lock().unwrap();
+                table.running += 1;
+                table.most_running = table.most_running.max(table.running);
+                let number = table.asked.len() + table.running;
+                let delays = &table.setting.delays;
+                delays.get(number % delays.len().max(1)).copied()
+            };
+            for _ in 0..delay.unwrap_or_default() {
+                let mut first = true;
+                std::future::poll_fn(|context| {
+                    context.waker().wake_by_ref();
+                    if std::mem::take(&mut first) {
+                        std::task::Poll::Pending
+                    } else {
+                        std::task::Poll::Ready(())
+                    }
+                })
+                .await;
+            }
+            let mut table = self.table.lock().unwrap();
+            table.running -= 1;
+            Ok(table.answer(offset, limit))
+        })
+    }
+
+    fn key(item: &u32) -> String {
+        // Rows of a list without ids are equal in threes.
+        if U {
+            item.to_string()
+        } else {
+            (item / 3).to_string()
+        }
+    }
+
+    fn learned(&self) -> Option<&Learned> {
+        Some(&self.learned)
+    }
+}
