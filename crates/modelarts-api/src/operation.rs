@@ -123,6 +123,7 @@ pub struct Limit {
     /// parameter, such as `ListTrainingJobEvents`.
     pub schema: &'static str,
     /// The field or parameter; empty when the limit is on the schema itself.
+    /// `[]` after it means each element of the list, `{}` each value of the map.
     pub field: &'static str,
     /// The limit.
     pub rule: Rule,
@@ -154,6 +155,10 @@ pub enum Rule {
     Minimum(f64),
     /// Largest number.
     Maximum(f64),
+    /// A number must be larger than this.
+    ExclusiveMinimum(f64),
+    /// A number must be smaller than this.
+    ExclusiveMaximum(f64),
     /// Fewest elements.
     MinItems(u64),
     /// Most elements.
