@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::codes;
+use crate::{codes, violation::Violation};
 
 /// What went wrong with a call, and what is known about it.
 ///
@@ -22,6 +22,7 @@ struct Inner {
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
+    violations: Vec<Violation>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -76,6 +77,7 @@ impl Error {
             service_message: None,
             solution: None,
             body: None,
+            violations: Vec::new(),
             source: None,
         }))
     }
@@ -86,6 +88,22 @@ impl Error {
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// What is wrong with `what`, all of it; nothing was sent.
+    pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
+        let rules = match violations.len() {
+            1 => "a rule".to_owned(),
+            count => format!("{count} rules"),
+        };
+        let mut message = format!("{what} breaks {rules}, so nothing was sent:");
+        for violation in &violations {
+            message.push_str("\n  ");
+            message.push_str(&violation.to_string());
+        }
+        let mut error = Self::invalid(message);
+        error.0.violations = violations;
+        error
     }
 
     /// A job was made, and it is not known which.
@@ -276,6 +294,12 @@ impl Error {
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.call.operation
+    }
+
+    /// The rules that a job or a document breaks, when that is why nothing was sent.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
     }
 
     /// The body of an answer that could not be understood.

@@ -31,6 +31,13 @@
 //! ([`create`](TrainingJobs::create)). A [`Job`] is a job as it was when it was
 //! last looked at; [`Job::details`] is everything that the service said.
 //!
+//! Making one is a builder that never fails in the middle: [`CreateJob::check`]
+//! says everything that is wrong with it at once, and
+//! [`submit`](CreateJob::submit) refuses that before anything is sent. A job can be
+//! [read from YAML](TrainingJobs::from_yaml) and [copied](Job::copy_as), too. The
+//! page `CREATING.md` in this crate goes from a script on disk to a running job, and
+//! lists all parameters.
+//!
 //! * [`Job::wait`] is a value: await it for the [`Outcome`], or
 //!   [`observe`](Wait::observe) it as a stream.
 //! * [`Job::events`] and [`Job::logs`] are read as they are, or followed until the
@@ -56,49 +63,97 @@
 //! generated client ([`Client::api`]), signed and retried, with the same errors.
 //! The types are in [`types`].
 
+mod algorithm_facts;
 mod auth;
+mod change;
+mod channel;
 mod client;
 mod clock;
+mod cloud;
+mod code_dir;
 mod codes;
+mod copy;
 mod create;
+mod create_code;
+mod create_data;
+mod create_extras;
+mod create_place;
+mod document;
+mod draft;
 mod error;
 mod event_kind;
 mod events;
 mod filter;
+mod flavor_facts;
+mod from_document;
+mod input_size;
 mod job;
+mod limits;
 mod list;
 mod logs;
+mod look_up;
 mod mismatch;
+mod obs_path;
 mod page;
+mod parameters;
 mod patience;
+mod place;
+mod recommendations;
 mod record;
 mod refusal;
 mod region;
 mod retry;
+mod rules;
+mod rules_on_channels;
+mod rules_on_code;
+mod rules_on_extras;
+mod rules_on_parameters;
+mod rules_on_resources;
+mod rules_on_switches;
+mod rules_on_volumes;
+mod search;
 mod settle;
 mod sign;
 mod tail;
 mod tls;
 mod transport;
+mod violation;
+mod volume;
 mod wait;
 
+pub use algorithm_facts::AlgorithmFacts;
 pub use auth::{Credentials, ProvideCredentials, Tools};
+pub use channel::{Input, Output};
 pub use client::{Answer, Client, ClientBuilder};
 pub use clock::{Clock, SystemClock};
+pub use cloud::Cloud;
+pub use code_dir::CodeDir;
 pub use create::CreateJob;
 pub use error::{Error, ErrorKind};
 pub use event_kind::EventKind;
 pub use events::{Event, Events};
 pub use filter::{Between, Filter, Like, OneOf};
+pub use flavor_facts::FlavorFacts;
+pub use input_size::check_input_size;
 pub use job::{Job, TrainingJobs};
 pub use list::ListJobs;
 pub use logs::{LogItem, Logs};
 pub use modelarts_api::{self as api, lenient::Dropped, types};
 pub use page::{Page, Results};
+#[doc(hidden)]
+pub use parameters::parameters_as_markdown;
 pub use retry::RetryPolicy;
+pub use search::Search;
+pub use violation::{Report, Violation, Warning};
+pub use volume::Volume;
 pub use wait::{Observation, Outcome, TerminatedBy, Wait, Waited};
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the Rust in the page on creating jobs.
+#[cfg(doctest)]
+#[doc = include_str!("../CREATING.md")]
+struct Creating;
