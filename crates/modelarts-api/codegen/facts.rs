@@ -211,22 +211,21 @@ fn limits_of(
 ) -> Result<(), Error> {
     let count = |key: &str| definition.get(key).and_then(Value::as_u64);
     let number = |key: &str| definition.get(key).and_then(Value::as_f64);
-    let exclusive = |key: &str| definition.get(key).and_then(Value::as_bool) == Some(true);
+    let flag = |key: &str| definition.get(key).and_then(Value::as_bool) == Some(true);
     let rules = [
         count("minLength").map(|n| quote!(MinLength(#n))),
         count("maxLength").map(|n| quote!(MaxLength(#n))),
-        number("minimum").map(|n| match exclusive("exclusiveMinimum") {
+        number("minimum").map(|n| match flag("exclusiveMinimum") {
             true => quote!(ExclusiveMinimum(#n)),
             false => quote!(Minimum(#n)),
         }),
-        number("maximum").map(|n| match exclusive("exclusiveMaximum") {
+        number("maximum").map(|n| match flag("exclusiveMaximum") {
             true => quote!(ExclusiveMaximum(#n)),
             false => quote!(Maximum(#n)),
         }),
         count("minItems").map(|n| quote!(MinItems(#n))),
         count("maxItems").map(|n| quote!(MaxItems(#n))),
-        (definition.get("uniqueItems").and_then(Value::as_bool) == Some(true))
-            .then(|| quote!(UniqueItems)),
+        flag("uniqueItems").then(|| quote!(UniqueItems)),
         count("minProperties").map(|n| quote!(MinProperties(#n))),
         count("maxProperties").map(|n| quote!(MaxProperties(#n))),
         definition
@@ -239,6 +238,12 @@ fn limits_of(
         field: field.to_owned(),
         rule,
     }));
+    // What a list or a map holds has limits of its own.
+    for (key, mark) in [("items", "[]"), ("additionalProperties", "{}")] {
+        if let Some(inner) = definition.get(key) {
+            limits_of(schema, &format!("{field}{mark}"), inner, limits)?;
+        }
+    }
     Ok(())
 }
 

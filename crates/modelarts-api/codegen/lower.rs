@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Error,
     facts::{self, Limit, Operation},
+    fields::{self, Field},
     open_enum::OpenEnum,
 };
 
@@ -28,6 +29,7 @@ pub struct Lowered {
     pub in_requests: BTreeSet<String>,
     pub operations: Vec<Operation>,
     pub limits: Vec<Limit>,
+    pub fields: Vec<Field>,
 }
 
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
@@ -45,6 +47,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let in_answers = reachable(&schemas, roots.answers)?;
     let in_requests = reachable(&schemas, roots.requests)?;
     let identifiers = roots.identifiers;
+    let fields = fields::fields(&schemas, &in_requests)?;
 
     let mut open_enums = Vec::new();
     let mut closed = BTreeSet::new();
@@ -125,6 +128,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         in_requests,
         operations,
         limits,
+        fields,
     })
 }
 

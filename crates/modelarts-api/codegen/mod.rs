@@ -9,6 +9,7 @@
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
 mod facts;
+mod fields;
 mod lower;
 mod open_enum;
 mod pieces;

@@ -9,7 +9,7 @@ use syn::{
 };
 
 use super::{
-    Error, facts,
+    Error, facts, fields,
     lower::Lowered,
     rewrite::{content, item_type, type_name},
 };
@@ -67,6 +67,8 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     let tables: File =
         syn::parse2(facts::tables(&lowered.operations, &lowered.limits)).map_err(Error::new)?;
     pieces.push(piece("tables", tables.items));
+    let fields: File = syn::parse2(fields::table(&lowered.fields)).map_err(Error::new)?;
+    pieces.push(piece("fields", fields.items));
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)

@@ -27,11 +27,13 @@ mod generated {
 
 pub mod decode;
 mod error_body;
+mod field;
 pub mod lenient;
 mod operation;
 mod secret;
 mod transport;
 
+pub use field::{Field, Shape};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Limit, Offset, Operation, Pagination, Place, Rule};
 pub use secret::Secret;

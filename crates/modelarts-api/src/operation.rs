@@ -122,6 +122,7 @@ pub struct Limit {
     /// parameter, such as `ListTrainingJobEvents`.
     pub schema: &'static str,
     /// The field or parameter; empty when the limit is on the schema itself.
+    /// `[]` after it means each element of the list, `{}` each value of the map.
     pub field: &'static str,
     /// The limit.
     pub rule: Rule,

@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::codes;
+use crate::{codes, violation::Violation};
 
 /// What went wrong with a call, and what is known about it.
 ///
@@ -26,6 +26,7 @@ struct Inner {
     permanent: bool,
     /// Shared: everyone who waited for the same credentials gets the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    violations: Vec<Violation>,
 }
 
 /// What is known about the call that an error ended.
@@ -80,6 +81,7 @@ impl Error {
             solution: None,
             body: None,
             permanent: false,
+            violations: Vec::new(),
             source: None,
         }))
     }
@@ -90,6 +92,22 @@ impl Error {
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// What is wrong with `what`, all of it; nothing was sent.
+    pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
+        let rules = match violations.len() {
+            1 => "a rule".to_owned(),
+            count => format!("{count} rules"),
+        };
+        let mut message = format!("{what} breaks {rules}, so nothing was sent:");
+        for violation in &violations {
+            message.push_str("\n  ");
+            message.push_str(&violation.to_string());
+        }
+        let mut error = Self::invalid(message);
+        error.0.violations = violations;
+        error
     }
 
     /// A job was made, and it is not known which.
@@ -311,6 +329,12 @@ impl Error {
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.call.operation
+    }
+
+    /// The rules that a job or a document breaks, when that is why nothing was sent.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
     }
 
     /// The body of an answer that could not be understood.

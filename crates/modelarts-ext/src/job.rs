@@ -44,6 +44,16 @@ impl TrainingJobs {
         WaitAll::new(self.client.clone(), jobs.into_iter().collect())
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Begins to make a job whose name does not matter: it gets one that no other job
+    /// has, such as `job-0f1e2d3c`.
+    pub fn create_unnamed(&self) -> CreateJob {
+        CreateJob::unnamed(self.client.clone())
+    }
+
     /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
         CreateJob::new(self.client.clone(), name.into())

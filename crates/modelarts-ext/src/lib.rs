@@ -38,6 +38,13 @@
 //! [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`],
 //! [`Job::log_object`].
 //!
+//! Making one is a builder that never fails in the middle: [`CreateJob::check`]
+//! says everything that is wrong with it at once, and
+//! [`submit`](CreateJob::submit) refuses that before anything is sent. A job can be
+//! [read from YAML](TrainingJobs::from_yaml) and [copied](Job::copy_as), too. The
+//! page `CREATING.md` in this crate goes from a script on disk to a running job, and
+//! lists all parameters.
+//!
 //! # Lists
 //!
 //! Every list is a stream of rows or of pages that asks for more as it is polled and
@@ -132,13 +139,26 @@
 //! generated client ([`Client::api`]), signed and retried, with the same errors.
 //! The types are in [`types`].
 
+mod algorithm_facts;
 mod auth;
+mod auto_search;
 mod chain;
+mod change;
+mod channel;
 mod client;
 mod clock;
+mod cloud;
 mod clouds;
+mod code_dir;
 mod codes;
+mod copy;
 mod create;
+mod create_code;
+mod create_data;
+mod create_extras;
+mod create_place;
+mod document;
+mod draft;
 mod ending;
 mod environment;
 mod error;
@@ -150,32 +170,49 @@ mod event_text;
 mod event_text_tests;
 mod events;
 mod filter;
+mod flavor_facts;
+mod from_document;
 mod iam;
+mod input_size;
 mod job;
 mod job_facts;
 mod job_follow;
 mod known;
 mod learned;
+mod limits;
 mod list;
 mod logs;
+mod look_up;
 mod matches;
 mod metadata;
 mod metrics;
 mod mismatch;
+mod obs_path;
 mod oidc;
 mod outcome;
 mod page;
 mod pager;
 #[cfg(test)]
 mod pager_tests;
+mod parameters;
 mod patience;
+mod place;
 mod position;
 mod profile;
+mod recommendations;
 mod record;
 mod refusal;
 mod region;
 mod renew;
 mod retry;
+mod rules;
+mod rules_on_channels;
+mod rules_on_code;
+mod rules_on_extras;
+mod rules_on_parameters;
+mod rules_on_resources;
+mod rules_on_switches;
+mod rules_on_volumes;
 mod search;
 mod seen;
 mod settle;
@@ -186,13 +223,20 @@ mod tail;
 mod tls;
 mod token;
 mod transport;
+mod violation;
+mod volume;
 mod wait;
 mod wait_all;
 mod window;
 
+pub use algorithm_facts::AlgorithmFacts;
 pub use auth::{Credentials, ProvideCredentials, Tools};
+pub use auto_search::Search;
+pub use channel::{Input, Output};
 pub use client::{Answer, Client, ClientBuilder};
 pub use clock::{Clock, SystemClock};
+pub use cloud::Cloud;
+pub use code_dir::CodeDir;
 pub use create::CreateJob;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};
@@ -200,6 +244,8 @@ pub use event::Event;
 pub use event_kind::EventKind;
 pub use events::Events;
 pub use filter::{Between, Filter, Like, OneOf};
+pub use flavor_facts::FlavorFacts;
+pub use input_size::check_input_size;
 pub use job::{Job, TrainingJobs};
 pub use job_follow::{FollowJob, News};
 pub use list::ListJobs;
@@ -210,11 +256,15 @@ pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
 pub use oidc::Oidc;
 pub use outcome::{Outcome, TerminatedBy};
 pub use page::{Page, Results};
+#[doc(hidden)]
+pub use parameters::parameters_as_markdown;
 pub use position::Position;
 pub use renew::{FetchCredentials, Fetched, Renewing};
 pub use retry::RetryPolicy;
 pub use sign::Signing;
 pub use token::Password;
+pub use violation::{Report, Violation, Warning};
+pub use volume::Volume;
 pub use wait::{Observation, Wait, Waited};
 pub use wait_all::WaitAll;
 
@@ -222,3 +272,8 @@ pub use wait_all::WaitAll;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the Rust in the page on creating jobs.
+#[cfg(doctest)]
+#[doc = include_str!("../CREATING.md")]
+struct Creating;

@@ -1,0 +1,102 @@
+//! A job from a script on disk to its end, with everything checked on the way:
+//! `cargo run --example create`. It runs on the emulator, in this process.
+
+use std::{error::Error, fs, time::Duration};
+
+use modelarts_emulator::Emulator;
+use modelarts_ext::{Client, Credentials, Output, check_input_size};
+
+const SCRIPT: &str = r#"
+import argparse, pathlib
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+parser.add_argument("--times", type=int)
+# The platform may add arguments of its own.
+args, _ = parser.parse_known_args()
+numbers = [int(line) for line in open(pathlib.Path(args.data_url) / "numbers.txt")]
+print("sum", sum(numbers) * args.times)
+pathlib.Path(args.train_url, "sum.txt").write_text(str(sum(numbers) * args.times))
+"#;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if Emulator::python3().await.is_none() {
+        println!("This example runs a training script, and there is no python3 on the PATH.");
+        return Ok(());
+    }
+    let emulator = Emulator::start().await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .build()?;
+
+    // A script and its data, on this machine.
+    let local = tempfile::tempdir()?;
+    let (code, data) = (local.path().join("code"), local.path().join("data"));
+    fs::create_dir_all(&code)?;
+    fs::create_dir_all(&data)?;
+    fs::write(code.join("train.py"), SCRIPT)?;
+    fs::write(data.join("numbers.txt"), "1\n2\n3\n")?;
+
+    let job = client
+        .training_jobs()
+        .create("sum")
+        .description("Adds numbers")
+        .preset_engine("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64")
+        .code_dir("obs://bucket/sum/code/")
+        .boot_file("obs://bucket/sum/code/train.sh")
+        .input("data_url", "obs://bucket/sum/data/")
+        .add_output(Output::obs("train_url", "obs://bucket/sum/out/").description("The sum"))
+        .parameter("times", 7)
+        .flavor("modelarts.vm.cpu.2u")
+        .auto_stop(Duration::from_secs(90 * 60));
+
+    // Everything that is wrong with it, at once.
+    println!("As it was written first:\n{}", job.check());
+    let job = job
+        .boot_file("obs://bucket/sum/code/train.py")
+        .auto_stop(Duration::from_secs(2 * 3600));
+    println!(
+        "Corrected, {} rules are broken. It is sent as:\n{:#}\n",
+        job.check().violations.len(),
+        job.body()
+    );
+
+    // The limits of what is uploaded, before it is.
+    print!("{}", job.check_code_dir(&code)?);
+    print!("{}", check_input_size(&data, 50)?);
+    // The emulator's OBS is a directory; for the service, see CREATING.md.
+    let bucket = emulator.obs_root().join("bucket/sum");
+    fs::create_dir_all(&bucket)?;
+    for name in ["code", "data"] {
+        fs::create_dir_all(bucket.join(name))?;
+    }
+    fs::copy(code.join("train.py"), bucket.join("code/train.py"))?;
+    fs::copy(data.join("numbers.txt"), bucket.join("data/numbers.txt"))?;
+
+    let job = job.submit().await?;
+    println!("{} is {}", job.name(), job.id());
+    let end = job.wait().await?;
+    println!("{:?}", end.outcome());
+    let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
+    println!("The sum, seven times: {sum}");
+
+    // The same again, but eight times: a job is made from a job.
+    let again = job.copy_as("sum-again").await?.parameter("times", 8);
+    let again = again.submit().await?;
+    println!("{} is {}", again.name(), again.id());
+    again.wait().await?;
+    let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
+    println!("The sum, eight times: {sum}");
+    emulator.shutdown().await;
+    if sum == "48" {
+        Ok(())
+    } else {
+        Err("the sum is wrong".into())
+    }
+}

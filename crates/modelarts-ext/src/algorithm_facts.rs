@@ -1,0 +1,286 @@
+//! What an algorithm that the service keeps demands of a job.
+
+use serde_json::Value;
+
+use crate::{
+    draft::Draft,
+    place::Place,
+    rules_on_parameters::Constraint,
+    violation::{Offender, Violation},
+};
+
+/// The code for settings that contradict the algorithm.
+const MISMATCH: &str = "ModelArts.2814";
+
+/// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AlgorithmFacts {
+    inputs: Vec<Channel>,
+    outputs: Vec<Channel>,
+    parameters: Vec<Parameter>,
+    open: bool,
+    requirements: Vec<Requirement>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Channel {
+    name: String,
+    /// The kinds of data that it admits, `obs` or `modelarts_dataset`; none: any.
+    kinds: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Parameter {
+    name: String,
+    value: Option<String>,
+    editable: bool,
+    constraint: Constraint,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Requirement {
+    pub(crate) key: String,
+    pub(crate) values: Vec<String>,
+}
+
+impl AlgorithmFacts {
+    /// Reads the answer of `ShowAlgorithmByUuid`. What is missing demands nothing.
+    #[must_use]
+    pub fn from_json(answer: &Value) -> Self {
+        let answer = Place::root(answer);
+        let config = answer.at("job_config");
+        Self {
+            inputs: channels(&config.at("inputs")),
+            outputs: channels(&config.at("outputs")),
+            parameters: config
+                .at("parameters")
+                .items()
+                .iter()
+                .filter_map(parameter)
+                .collect(),
+            // Without it a job may only set what the algorithm has.
+            open: config.at("parameters_customization").is_true(),
+            requirements: answer
+                .at("resource_requirements")
+                .items()
+                .iter()
+                .filter_map(requirement)
+                .collect(),
+        }
+    }
+
+    pub(crate) fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// Finds what contradicts the algorithm.
+    pub(crate) fn check(&self, draft: &Draft<'_>, found: &mut Vec<Violation>) {
+        if !draft.is_stored() {
+            return;
+        }
+        check_channels(&self.inputs, &draft.at("algorithm.inputs"), "input", found);
+        check_channels(
+            &self.outputs,
+            &draft.at("algorithm.outputs"),
+            "output",
+            found,
+        );
+        self.check_parameters(&draft.at("algorithm.parameters"), found);
+    }
+
+    fn check_parameters(&self, list: &Place<'_>, found: &mut Vec<Violation>) {
+        let given = list.items();
+        for place in &given {
+            let Some(name) = place.at("name").text() else {
+                continue;
+            };
+            let value = place.at("value");
+            match self.parameters.iter().find(|known| known.name == name) {
+                Some(known) => known.check(&value, found),
+                None if self.open => {}
+                None => found.push(Violation::new(
+                    place.at("name").path(),
+                    place.at("name").offender(),
+                    format!(
+                        "the hyper-parameters are those of the algorithm: {}",
+                        self.names()
+                    ),
+                    Some(MISMATCH),
+                    "leave it out",
+                )),
+            }
+        }
+        for known in &self.parameters {
+            let is_given = given.iter().any(|place| place.at("name").is(&known.name));
+            if !is_given && known.constraint.required && known.value.is_none() {
+                found.push(Violation::new(
+                    format!("{}[{:?}]", list.path(), known.name),
+                    Offender::Missing,
+                    "the algorithm requires this hyper-parameter and has no default for it",
+                    Some("ModelArts.2766"),
+                    "give it a value",
+                ));
+            }
+        }
+    }
+
+    fn names(&self) -> String {
+        match self.parameters.as_slice() {
+            [] => "none".into(),
+            known => {
+                let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
+                names.join(", ")
+            }
+        }
+    }
+}
+
+impl Parameter {
+    fn check(&self, place: &Place<'_>, found: &mut Vec<Violation>) {
+        let value = place.text().unwrap_or_default();
+        let same = self.value.as_deref().unwrap_or_default() == value;
+        let (rule, code, advice) = if !self.editable && !same {
+            (
+                "the algorithm does not let jobs change this hyper-parameter",
+                MISMATCH,
+                "leave it out",
+            )
+        } else if self.constraint.required && value.is_empty() {
+            (
+                "the algorithm requires a value",
+                "ModelArts.2766",
+                "give it a value",
+            )
+        } else if value.is_empty() {
+            return;
+        } else if !self.constraint.admits_type(value) {
+            (
+                "the value is of the type that the algorithm names",
+                "ModelArts.2768",
+                "correct the value",
+            )
+        } else if !self.constraint.admits_choice(value) {
+            (
+                "the value is one of the choices of the algorithm",
+                "ModelArts.2765",
+                "choose one of them",
+            )
+        } else if !self.constraint.admits_number(value) {
+            (
+                "the value lies in the range of the algorithm",
+                "ModelArts.2769",
+                "choose a value in the range",
+            )
+        } else {
+            return;
+        };
+        let mut admitted = Vec::new();
+        admitted.extend(self.constraint.kind.clone());
+        if !self.constraint.valid_range.is_empty() {
+            admitted.push(self.constraint.valid_range.join(", "));
+        }
+        let advice = match admitted.is_empty() {
+            true => advice.to_owned(),
+            false => format!("{advice} ({})", admitted.join(": ")),
+        };
+        found.push(Violation::new(
+            place.path(),
+            place.offender(),
+            rule,
+            Some(code),
+            advice,
+        ));
+    }
+}
+
+fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, found: &mut Vec<Violation>) {
+    let given = list.items();
+    for place in &given {
+        let name = place.at("name");
+        let Some(channel) = name
+            .text()
+            .and_then(|name| known.iter().find(|channel| channel.name == name))
+        else {
+            found.push(Violation::new(
+                name.path(),
+                name.offender(),
+                format!("the algorithm has an {what} of this name"),
+                Some(MISMATCH),
+                match known.is_empty() {
+                    true => format!("leave it out; the algorithm has no {what}"),
+                    false => format!("name it as the algorithm does: {}", names(known)),
+                },
+            ));
+            continue;
+        };
+        let kind = match place.at("remote.dataset").is_given() {
+            true => "modelarts_dataset",
+            false => "obs",
+        };
+        if !channel.kinds.is_empty() && !channel.kinds.iter().any(|admitted| admitted == kind) {
+            found.push(Violation::new(
+                place.at("remote").path(),
+                place.at("remote").offender(),
+                "the algorithm admits data of this kind",
+                Some("ModelArts.2834"),
+                format!("give {}", channel.kinds.join(" or ")),
+            ));
+        }
+    }
+    for channel in known {
+        if !given.iter().any(|place| place.at("name").is(&channel.name)) {
+            found.push(Violation::new(
+                format!("{}[{:?}]", list.path(), channel.name),
+                Offender::Missing,
+                format!("the algorithm has an {what} of this name"),
+                Some(MISMATCH),
+                "give it",
+            ));
+        }
+    }
+}
+
+fn names(channels: &[Channel]) -> String {
+    let names: Vec<_> = channels
+        .iter()
+        .map(|channel| channel.name.as_str())
+        .collect();
+    names.join(", ")
+}
+
+fn channels(list: &Place<'_>) -> Vec<Channel> {
+    let read = |place: &Place<'_>| {
+        // The service writes both names.
+        let constraints = ["remote_constraints", "remote_constraint"];
+        let kinds = constraints.iter().flat_map(|name| place.at(name).items());
+        Some(Channel {
+            name: place.at("name").text()?.to_owned(),
+            kinds: kinds
+                .filter_map(|kind| kind.at("data_type").text().map(str::to_owned))
+                .collect(),
+        })
+    };
+    list.items().iter().filter_map(read).collect()
+}
+
+fn parameter(place: &Place<'_>) -> Option<Parameter> {
+    Some(Parameter {
+        name: place.at("name").text()?.to_owned(),
+        value: place.at("value").text().map(str::to_owned),
+        editable: place.at("constraint.editable").value() != Some(&Value::Bool(false)),
+        constraint: Constraint::read(&place.at("constraint")),
+    })
+}
+
+fn requirement(place: &Place<'_>) -> Option<Requirement> {
+    // Requests say `values`, documented answers `value`.
+    let values = ["values", "value"].map(|name| place.at(name));
+    Some(Requirement {
+        key: place.at("key").text()?.to_owned(),
+        values: values
+            .iter()
+            .flat_map(Place::items)
+            .filter_map(|value| value.text().map(str::to_owned))
+            .collect(),
+    })
+}

@@ -1,0 +1,153 @@
+//! Jobs from JSON and YAML.
+
+use modelarts_api::Shape;
+use serde_json::{Map, Value};
+
+use crate::{
+    create::CreateJob,
+    error::Error,
+    job::TrainingJobs,
+    limits::{self, BODY},
+    place::Place,
+    recommendations::nearest,
+    violation::{Offender, Violation},
+};
+
+impl TrainingJobs {
+    /// Begins to make the job that a JSON text describes: the body of a request, as
+    /// [`CreateJob::body`] gives it.
+    ///
+    /// # Errors
+    /// When the text is no JSON, and when it has fields that no request has, or
+    /// values of wrong types: all of them, each with its path and the nearest name
+    /// that there is, in [`Error::violations`].
+    pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
+        let document = serde_json::from_str(text)
+            .map_err(|error| Error::invalid(format!("not JSON: {error}")))?;
+        self.from_value(&document)
+    }
+
+    /// Begins to make the job that a YAML text describes: the body of a request.
+    /// Numbers and truth values are taken where text is wanted.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
+        let document: Value = serde_saphyr::from_str(text)
+            .map_err(|error| Error::invalid(format!("not YAML: {error}")))?;
+        self.from_value(&document)
+    }
+
+    /// Begins to make the job that a JSON value describes.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
+        let mut found = Vec::new();
+        if !document.is_object() {
+            return Err(Error::invalid("the document is no object, as a job is"));
+        }
+        let mut body = read(Shape::Object(BODY), &Place::root(document), &mut found);
+        if !found.is_empty() {
+            return Err(Error::broken_rules("the document", found));
+        }
+        if let Value::Object(members) = &mut body {
+            members.entry("kind").or_insert_with(|| "job".into());
+        }
+        Ok(CreateJob::from_body(self.client().clone(), body))
+    }
+}
+
+/// Fields of answers that people leave in what they send again.
+const READ_ONLY: &[&str] = &[
+    "status",
+    "metadata.id",
+    "metadata.create_time",
+    "metadata.user_name",
+    "spec.resource.flavor_name",
+    "spec.resource.flavor_detail",
+    "spec.resource.policy",
+];
+
+/// The value, with text where text is wanted and without nulls.
+fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
+    let Some(value) = place.value() else {
+        return Value::Null;
+    };
+    match (shape, value) {
+        (Shape::Object(schema), Value::Object(members)) => {
+            let mut object = Map::new();
+            for name in members.keys() {
+                let here = place.at_name(name);
+                match limits::fields(schema).find(|field| field.name == name) {
+                    Some(field) => {
+                        let value = read(field.shape, &here, found);
+                        if !value.is_null() {
+                            object.insert(name.clone(), value);
+                        }
+                    }
+                    None => found.push(unknown(schema, name, &here)),
+                }
+            }
+            Value::Object(object)
+        }
+        (Shape::List(inner), Value::Array(_)) => {
+            let items = place.items().into_iter();
+            items.map(|item| read(*inner, &item, found)).collect()
+        }
+        (Shape::Map(inner), Value::Object(_)) => {
+            let entries = place.entries().into_iter();
+            Value::Object(
+                entries
+                    .map(|(key, entry)| (key.to_owned(), read(*inner, &entry, found)))
+                    .filter(|(_, value)| !value.is_null())
+                    .collect(),
+            )
+        }
+        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
+            value.to_string().into()
+        }
+        (Shape::Text | Shape::OneOf(_), Value::String(_))
+        | (Shape::Integer | Shape::Number, Value::Number(_))
+        | (Shape::Boolean, Value::Bool(_))
+        | (Shape::Any, _) => value.clone(),
+        _ => {
+            found.push(Violation::new(
+                place.path(),
+                place.offender(),
+                wanted(shape),
+                None,
+                "write what is wanted",
+            ));
+            Value::Null
+        }
+    }
+}
+
+fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
+    let (rule, advice) = if READ_ONLY.contains(&place.path()) {
+        (
+            "the service sets this field".to_owned(),
+            "leave it out".to_owned(),
+        )
+    } else {
+        let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => "leave it out".to_owned(),
+        };
+        ("there is no such field".to_owned(), advice)
+    };
+    // An unknown field may be a misspelt one that holds secrets.
+    Violation::new(place.path(), Offender::Field, rule, None, advice)
+}
+
+fn wanted(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Text | Shape::OneOf(_) => "text",
+        Shape::Integer => "a whole number",
+        Shape::Number => "a number",
+        Shape::Boolean => "true or false",
+        Shape::List(_) => "a list",
+        _ => "an object",
+    }
+}

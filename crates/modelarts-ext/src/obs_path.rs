@@ -1,0 +1,58 @@
+//! OBS paths, in both spellings: `obs://bucket/key` and `/bucket/key`.
+
+/// The bucket and the steps below it. Doubled slashes count as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ObsPath<'a>(Vec<&'a str>);
+
+impl<'a> ObsPath<'a> {
+    /// `None` when the text is no OBS path.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        let rest = text
+            .strip_prefix("obs://")
+            .or_else(|| text.strip_prefix('/'))?;
+        if rest.starts_with('/') || rest.chars().any(char::is_control) {
+            return None;
+        }
+        let steps: Vec<_> = rest.split('/').filter(|step| !step.is_empty()).collect();
+        let strange = steps.is_empty() || steps.iter().any(|step| matches!(*step, "." | ".."));
+        (!strange).then_some(Self(steps))
+    }
+
+    /// What follows `directory`, if this lies inside it.
+    pub(crate) fn below(&self, directory: &Self) -> Option<String> {
+        let rest = self.0.strip_prefix(directory.0.as_slice())?;
+        (!rest.is_empty()).then(|| rest.join("/"))
+    }
+
+    /// Whether one of the two holds the other.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+    }
+
+    /// Whether it is a whole bucket.
+    pub(crate) fn is_bucket(&self) -> bool {
+        self.0.len() == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_read() {
+        let directory = ObsPath::parse("obs://bucket/code/").unwrap();
+        assert_eq!(ObsPath::parse("/bucket//code"), Some(directory.clone()));
+        let file = ObsPath::parse("/bucket/code/src/train.py").unwrap();
+        assert_eq!(file.below(&directory).as_deref(), Some("src/train.py"));
+        assert_eq!(directory.below(&directory), None);
+        assert!(directory.overlaps(&file) && file.overlaps(&directory));
+        assert!(!directory.overlaps(&ObsPath::parse("/bucket/code2").unwrap()));
+        assert!(ObsPath::parse("obs://bucket").unwrap().is_bucket());
+        for wrong in [
+            "", "bucket/a", "s3://b", "obs://", "obs:///a", "//a", "/", "/b/../c", "/b\n",
+        ] {
+            assert_eq!(ObsPath::parse(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Rules on where a job runs: flavor, pool, priority and placement.
+
+use crate::{draft::Draft, place::Place};
+
+const FLAVOR: &str = "spec.resource.flavor_id";
+const POOL: &str = "spec.resource.pool_id";
+const PRIORITY: &str = "spec.schedule_policy.priority";
+
+/// The flavors of dedicated pools begin so; what follows says how many cards: 1, 2,
+/// 4, 8, 16.
+const OF_POOLS: &str = "modelarts.pool.visual.";
+const SIZES: [&str; 5] = ["xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge"];
+
+fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
+    wrong.then_some(place).into_iter().collect()
+}
+
+pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
+}
+
+pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let federated = draft.at("kind").is("federated_pool_job");
+    let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has(POOL) && !federated;
+    one(nowhere, draft.at(FLAVOR))
+}
+
+fn is_of_pools(flavor: &str) -> bool {
+    flavor
+        .strip_prefix(OF_POOLS)
+        .is_some_and(|size| SIZES.contains(&size))
+}
+
+pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let mut pairs = vec![(draft.at(FLAVOR), draft.has(POOL))];
+    for task in draft.at("tasks").items() {
+        let resource = task.at("task_resource");
+        pairs.push((resource.at("flavor_id"), resource.at("pool_id").is_given()));
+    }
+    pairs
+        .into_iter()
+        .filter(|(flavor, pool)| {
+            flavor.text().is_some_and(|flavor| match pool {
+                true => !is_of_pools(flavor),
+                false => flavor.starts_with(OF_POOLS),
+            })
+        })
+        .map(|(flavor, _)| flavor)
+        .collect()
+}
+
+pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let group = draft.at("spec.resource.pool_group_id");
+    one(
+        draft.at("kind").is("federated_pool_job") && !group.is_given(),
+        group,
+    )
+}
+
+/// The published schema admits 0, and no document says what it means.
+pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole().is_some_and(|number| number < 1), priority)
+}
+
+pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole().is_some_and(|number| number > 3), priority)
+}
+
+/// 1 is the default, so it changes nothing.
+pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let priority = draft.at(PRIORITY);
+    let above = priority
+        .whole()
+        .is_some_and(|number| (2..=3).contains(&number));
+    one(above && !draft.has(POOL), priority)
+}
+
+pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let affinity = draft.at("spec.schedule_policy.required_affinity");
+    let size = affinity.at("affinity_group_size");
+    let needed = affinity
+        .at("affinity_type")
+        .text()
+        .is_some_and(|kind| ["hyperinstance", "networkTopology"].contains(&kind));
+    let wrong = match size.whole() {
+        Some(number) => number < 1,
+        None => needed,
+    };
+    one(wrong, size)
+}
+
+/// The lists of values of all conditions on nodes.
+fn conditions<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let policy = draft.at("spec.schedule_policy");
+    let required = policy
+        .at("required_affinity.node_affinity.nodeSelectorTerms")
+        .items();
+    let preferred = policy.at("preferred_affinity.node_affinity").items();
+    let preferred = preferred.iter().map(|wish| wish.at("preference"));
+    required
+        .into_iter()
+        .chain(preferred)
+        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.at(name)))
+        .flat_map(|list| list.items())
+        .collect()
+}
+
+pub(crate) fn selectors<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let wrong = |condition: &Place<'_>| {
+        let values = condition.at("values").items();
+        match condition.at("operator").text() {
+            Some("In" | "NotIn") => values.is_empty(),
+            Some("Exists" | "DoesNotExist") => !values.is_empty(),
+            Some("Gt" | "Lt") => match values.as_slice() {
+                [only] => only.text().is_none_or(|text| text.parse::<i64>().is_err()),
+                _ => true,
+            },
+            _ => false,
+        }
+    };
+    let conditions = conditions(draft).into_iter().filter(wrong);
+    conditions.map(|condition| condition.at("values")).collect()
+}

@@ -1,0 +1,187 @@
+//! What is wrong with a job that is to be made.
+
+use std::{borrow::Cow, fmt};
+
+use serde_json::Value;
+
+/// A rule that a job breaks.
+///
+/// Its `Display` is one line with everything that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    field: String,
+    offender: Offender,
+    rule: Cow<'static, str>,
+    code: Option<&'static str>,
+    advice: Cow<'static, str>,
+}
+
+/// What stands in the field.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Offender {
+    Missing,
+    Value(Value),
+    /// A value that may be a secret: it is not kept.
+    Hidden,
+    /// The field itself, whatever it holds.
+    Field,
+}
+
+impl Violation {
+    pub(crate) fn new(
+        field: impl Into<String>,
+        offender: Offender,
+        rule: impl Into<Cow<'static, str>>,
+        code: Option<&'static str>,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            offender,
+            rule: rule.into(),
+            code,
+            advice: advice.into(),
+        }
+    }
+
+    /// The field, such as `spec.volumes[2].nfs.local_path`.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What stands there. `None` when nothing does, and when it may be a secret.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match &self.offender {
+            Offender::Value(value) => Some(value),
+            Offender::Missing | Offender::Hidden | Offender::Field => None,
+        }
+    }
+
+    /// What should be so.
+    #[must_use]
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// The code that the service refuses this with, such as `ModelArts.2788`.
+    #[must_use]
+    pub fn code(&self) -> Option<&'static str> {
+        self.code
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &str {
+        &self.advice
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}: {}", self.field, self.offender, self.rule)?;
+        if let Some(code) = self.code {
+            write!(f, " ({code})")?;
+        }
+        write!(f, "; {}", self.advice)
+    }
+}
+
+/// Longer values are cut in messages.
+const SHOWN: usize = 80;
+
+impl fmt::Display for Offender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str(" is missing"),
+            Self::Field => Ok(()),
+            Self::Hidden => f.write_str(" (its value is not shown)"),
+            Self::Value(value) => {
+                let text = value.to_string();
+                match text.char_indices().nth(SHOWN) {
+                    None => write!(f, " = {text}"),
+                    Some((end, _)) => write!(f, " = {}…", &text[..end]),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Offender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.to_string().trim_start())
+    }
+}
+
+/// A recommendation that a job does not follow. The service takes the job all the
+/// same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
+    field: String,
+    offender: Offender,
+    advice: Cow<'static, str>,
+}
+
+impl Warning {
+    pub(crate) fn new(
+        field: impl Into<String>,
+        offender: Offender,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            offender,
+            advice: advice.into(),
+        }
+    }
+
+    /// The field, such as `algorithm.inputs[0].name`.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What is better, and why.
+    #[must_use]
+    pub fn advice(&self) -> &str {
+        &self.advice
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}: {}", self.field, self.offender, self.advice)
+    }
+}
+
+/// What a check found. Its `Display` is one line for each violation and warning.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+#[must_use = "a report says whether something is wrong; it is no error by itself"]
+pub struct Report {
+    /// What the service would refuse.
+    pub violations: Vec<Violation>,
+    /// What the service takes, and what is better otherwise.
+    pub warnings: Vec<Warning>,
+}
+
+impl Report {
+    /// Whether the service would take it, as far as that can be known here.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for violation in &self.violations {
+            writeln!(f, "error: {violation}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The cases of `rules.yaml`.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "each test program uses a part of it; helpers of tests fail by panicking"
+)]
+
+mod everything;
+
+pub(crate) use everything::{everything, read};
+
+use modelarts_ext::{Client, CreateJob, Credentials};
+use serde_json::{Map, Value};
+
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) breaks: Value,
+    pub(crate) says: String,
+    pub(crate) keeps: Value,
+    /// Why the emulator does not answer with the code.
+    pub(crate) emulator: Option<String>,
+}
+
+/// A job that breaks nothing.
+pub(crate) fn plain() -> Value {
+    file()["plain"].clone()
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let file = file();
+    let plain = &file["plain"];
+    let text = |case: &Value, key: &str| case[key].as_str().unwrap().to_owned();
+    let cases = file["cases"].as_array().unwrap().iter();
+    cases
+        .map(|case| Case {
+            name: text(case, "name"),
+            breaks: patched(plain, &case["breaks"]),
+            says: text(case, "says"),
+            keeps: patched(plain, &case["keeps"]),
+            emulator: case["emulator"].as_str().map(str::to_owned),
+        })
+        .collect()
+}
+
+fn file() -> Value {
+    let mut file: Value = serde_saphyr::from_str(include_str!("rules.yaml")).unwrap();
+    expand(&mut file);
+    file
+}
+
+/// `plain` with a merge patch.
+pub(crate) fn patched(plain: &Value, patch: &Value) -> Value {
+    let Value::Object(changes) = patch else {
+        return patch.clone();
+    };
+    let mut members = plain.as_object().cloned().unwrap_or_default();
+    for (name, change) in changes {
+        if change.is_null() {
+            members.remove(name);
+        } else {
+            let before = members.remove(name).unwrap_or_default();
+            members.insert(name.clone(), patched(&before, change));
+        }
+    }
+    Value::Object(members)
+}
+
+fn expand(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = repeated(text),
+        Value::Array(items) => items.iter_mut().for_each(expand),
+        Value::Object(members) => {
+            let old = std::mem::take(members);
+            let new = old.into_iter().map(|(name, mut member)| {
+                expand(&mut member);
+                (repeated(&name), member)
+            });
+            *members = new.collect::<Map<_, _>>();
+        }
+        _ => {}
+    }
+}
+
+fn repeated(text: &str) -> String {
+    let count = text.strip_prefix("x*").or_else(|| text.strip_prefix("X*"));
+    match count.and_then(|count| count.parse().ok()) {
+        Some(count) => text[..1].repeat(count),
+        None => text.to_owned(),
+    }
+}
+
+/// A client of nobody.
+pub(crate) fn client() -> Client {
+    Client::builder()
+        .endpoint("http://127.0.0.1:9")
+        .project_id("0123456789abcdef0123456789abcdef")
+        .credentials(Credentials::keys("AK", "SK"))
+        .build()
+        .unwrap()
+}
+
+pub(crate) fn job(document: &Value) -> CreateJob {
+    match client().training_jobs().from_value(document) {
+        Ok(job) => job,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What the check says, one line each.
+pub(crate) fn violations(job: &CreateJob) -> Vec<String> {
+    let report = job.check();
+    report.violations.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,251 @@
+//! Jobs that are read from documents, and jobs that are made from jobs.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod cases;
+mod support;
+
+use cases::{client, everything, patched};
+use modelarts_ext::{CreateJob, ErrorKind};
+use serde_json::{Value, json};
+use support::{Server, Site, TestClock, json_answer, refused};
+
+#[test]
+fn a_job_is_read_from_yaml() {
+    let text = "
+metadata:
+  name: bert
+  annotations: {fault-tolerance/job-retry-num: 3}
+algorithm:
+  code_dir: obs://bucket/code/
+  boot_file: obs://bucket/code/train.py
+  engine: {engine_name: PyTorch, engine_version: pytorch_1.8.0}
+  parameters:
+    - {name: epochs, value: 3}
+    - {name: shuffle, value: true}
+    - {name: rate, value: 0.5}
+  environments: {PORT: 80}
+  policies: {auto_search: null}
+spec:
+  resource: {flavor_id: modelarts.vm.cpu.8u}
+";
+    let job = client().training_jobs().from_yaml(text).unwrap();
+    assert_eq!(job.check().violations, []);
+    assert_eq!(
+        job.body(),
+        json!({
+            "kind": "job",
+            "metadata": {"name": "bert", "annotations": {"fault-tolerance/job-retry-num": "3"}},
+            "algorithm": {
+                "code_dir": "obs://bucket/code/", "boot_file": "obs://bucket/code/train.py",
+                "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+                "parameters": [
+                    {"name": "epochs", "value": "3"}, {"name": "shuffle", "value": "true"},
+                    {"name": "rate", "value": "0.5"},
+                ],
+                "environments": {"PORT": "80"},
+                "policies": {},
+            },
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+        })
+    );
+}
+
+#[test]
+fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
+    let text = r#"{
+        "kind": "job", "metdata": {}, "status": {"phase": "Running"},
+        "metadata": {"id": "1", "name": "a", "xyz": 1},
+        "algorithm": {
+            "bootfile": "secret", "codeDir": "x",
+            "inputs": [{"name": "a", "remote": {"obs": {"obsurl": "x"}}}],
+            "environments": ["secret"], "engine": "PyTorch"
+        },
+        "spec": {"volumes": {"nfs": {}}, "resource": {"node_count": "two"},
+                 "schedule_policy": {"preemptible": "no"}}
+    }"#;
+    let error = client().training_jobs().from_json(text).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let mut lines: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            "algorithm.bootfile: there is no such field; did you mean boot_file?",
+            "algorithm.codeDir: there is no such field; did you mean code_dir?",
+            "algorithm.engine = \"PyTorch\": an object; write what is wanted",
+            "algorithm.environments (its value is not shown): an object; write what is wanted",
+            "algorithm.inputs[0].remote.obs.obsurl: there is no such field; did you mean obs_url?",
+            "metadata.id: the service sets this field; leave it out",
+            "metadata.xyz: there is no such field; leave it out",
+            "metdata: there is no such field; did you mean metadata?",
+            "spec.resource.node_count = \"two\": a whole number; write what is wanted",
+            "spec.schedule_policy.preemptible = \"no\": true or false; write what is wanted",
+            "spec.volumes = {\"nfs\":{}}: a list; write what is wanted",
+            "status: the service sets this field; leave it out",
+        ]
+    );
+    assert!(
+        error
+            .to_string()
+            .starts_with("the document breaks 12 rules, so nothing was sent:\n")
+    );
+    assert!(!error.to_string().contains("secret"));
+
+    let message = |text: &str| refused(client().training_jobs().from_json(text)).to_string();
+    assert_eq!(message("[]"), "the document is no object, as a job is");
+    assert!(message("{").starts_with("not JSON: "), "{}", message("{"));
+    let error = refused(client().training_jobs().from_yaml("a: [")).to_string();
+    assert!(error.starts_with("not YAML: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_is_copied_and_changed() {
+    let site = Site::start().await;
+    let job = site
+        .script("first", "")
+        .output("train_url", "obs://bucket/out/");
+    let job = job
+        .parameter("epochs", 3)
+        .env("MODE", "quick")
+        .nodes(2)
+        .auto_restart(2);
+    let sent = job.body();
+    let first = job.submit().await.unwrap();
+    let second = first
+        .copy_as("second")
+        .await
+        .unwrap()
+        .parameter("epochs", 4);
+    let body = second.body();
+    assert_eq!(body["metadata"]["name"], "second");
+    assert_eq!(
+        body["metadata"]["annotations"],
+        sent["metadata"]["annotations"]
+    );
+    for way in [
+        "/algorithm/code_dir",
+        "/algorithm/boot_file",
+        "/algorithm/engine",
+        "/algorithm/environments",
+        "/algorithm/outputs/0/remote",
+        "/spec/resource",
+    ] {
+        let (sent, copied) = (sent.pointer(way), body.pointer(way));
+        let normal = |value: Option<&Value>| value.unwrap().to_string().replace("obs:/", "");
+        assert_eq!(normal(copied), normal(sent), "{way}");
+    }
+    assert_eq!(
+        body.pointer("/algorithm/parameters/0/value"),
+        Some(&json!("4"))
+    );
+    let second = second.submit().await.unwrap();
+    assert_ne!(second.id(), first.id());
+    assert_eq!(second.name(), "second");
+}
+
+/// A job as a service may show it, with all that a request can say and more.
+fn shown() -> Value {
+    let mut shown = everything().body();
+    let more = json!({
+        "metadata": {"id": "j", "create_time": 1, "user_name": "me", "ai_project": "default",
+            "tags": null, "annotations": {"key_task": "worker"},
+            "training_experiment_reference": {"name": "bert-tests", "serial_number": "1"}},
+        "status": {"phase": "Completed"},
+        "algorithm": {
+            "name": "a", "policies": {"auto_search": {"algo_configs": null}},
+            "engine": {"v1_compatible": false, "usage": "training", "tags": []},
+        },
+        "spec": {
+            "is_hosted_log": true,
+            "resource": {"policy": "regular", "flavor_name": "x", "pool_name": "p", "pool_info": {}},
+        },
+        "endpoints": {
+            "ssh": {"task_urls": [{"task": "worker-0", "url": "ssh://x"}]},
+            "jupyter_lab": {"url": "https://x", "token": "secret"},
+        },
+        "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
+    });
+    shown = patched(&shown, &more);
+    shown["algorithm"]["policies"] = everything().body()["algorithm"]["policies"].clone();
+    shown["algorithm"]["outputs"][0]["mode"] = "upload_periodically".into();
+    shown["algorithm"]["outputs"][0]["period"] = 30.into();
+    shown["algorithm"]["inputs"][1]["remote"]["dataset"]["obs_url"] = "obs://bucket/d/".into();
+    shown
+}
+
+async fn copied(details: &Value) -> CreateJob {
+    let details = details.to_string();
+    let answer = || json_answer("200 OK", "", &details);
+    let server = Server::start([answer(), answer()]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().get("j").await.unwrap();
+    job.copy_as("again").await.unwrap()
+}
+
+#[tokio::test]
+async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
+    let copy = copied(&shown()).await;
+    let mut expected = everything().body();
+    expected["metadata"]["name"] = "again".into();
+    // The service added it, and a create can carry it.
+    expected["metadata"]["annotations"]["key_task"] = "worker".into();
+    assert_eq!(copy.body(), expected);
+    assert_eq!(copy.check().violations, []);
+}
+
+#[tokio::test]
+async fn what_the_service_resolved_is_said_in_one_way() {
+    // An algorithm of the service: its code and its engine are the service's.
+    let details = json!({
+        "kind": "job",
+        "metadata": {"id": "j", "name": "a", "description": ""},
+        "algorithm": {
+            "id": "alg", "name": "mine", "code_dir": "/bucket/code/",
+            "boot_file": "/bucket/code/a.py", "command": "",
+            "engine": {"engine_id": "e", "engine_name": "E", "engine_version": "1", "run_user": "1102"},
+            "parameters": [{"name": "p", "value": "", "description": "", "i18n_description": null}],
+            "policies": {},
+        },
+        "spec": {
+            "resource": {"policy": "regular", "flavor_id": "f", "flavor_name": "F", "node_count": "2"},
+            "schedule_policy": {"priority": 0}, "log_export_path": {}, "volumes": null,
+        },
+    });
+    let copy = copied(&details).await;
+    assert_eq!(
+        copy.body(),
+        json!({
+            "kind": "job", "metadata": {"name": "again"},
+            "algorithm": {"id": "alg", "parameters": [{"name": "p", "value": ""}]},
+            "spec": {"resource": {"flavor_id": "f", "node_count": 2}},
+        })
+    );
+    // An engine that is named three times.
+    let mut details = details;
+    details["algorithm"]["id"] = "".into();
+    let copy = copied(&details).await;
+    assert_eq!(
+        copy.body()["algorithm"]["engine"],
+        json!({"engine_id": "e"})
+    );
+    assert_eq!(copy.check().violations, []);
+    // An image of one's own has a user.
+    details["algorithm"]["engine"] =
+        json!({"engine_id": "", "image_url": "o/i:1", "run_user": "1000"});
+    details["algorithm"]["command"] = "run".into();
+    details["algorithm"]["boot_file"] = "".into();
+    let copy = copied(&details).await;
+    assert_eq!(
+        copy.body()["algorithm"],
+        json!({
+            "code_dir": "/bucket/code/", "command": "run",
+            "engine": {"image_url": "o/i:1", "run_user": "1000"},
+            "parameters": [{"name": "p", "value": ""}],
+        })
+    );
+    assert_eq!(copy.check().violations, []);
+}
