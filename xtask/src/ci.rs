@@ -2,6 +2,7 @@
 
 mod checks;
 mod metadata;
+mod redocly;
 mod table;
 
 use std::{

@@ -6,6 +6,7 @@ mod codegen;
 mod ci;
 mod payload;
 mod regenerate;
+mod schema;
 mod snapshots;
 mod spec;
 mod workspace;
@@ -29,7 +30,7 @@ struct Cli {
 enum Command {
     /// Compiles the description and rewrites the snapshots of the result
     Codegen(Codegen),
-    /// Checks that the description compiles and that its examples fit their schemas
+    /// Checks that the description compiles, keeps the rules, and that its examples fit
     Spec {
         /// The OpenAPI description
         #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
@@ -42,6 +43,12 @@ enum Command {
         /// Files with one JSON body each; - is standard input
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Compares the generated types with the description, name by name and field by field
+    Schema {
+        /// Another description than the one that the types were made from
+        #[arg(long, value_name = "FILE")]
+        description: Option<PathBuf>,
     },
     /// Runs every check and ends with a table
     Ci {
@@ -82,6 +89,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
+        Command::Schema { description } => schema::run(description.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }
 }

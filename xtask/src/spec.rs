@@ -1,31 +1,85 @@
-//! `cargo xtask spec`: the description compiles, and its examples fit.
+//! `cargo xtask spec`: the description compiles, keeps the rules, and its
+//! examples fit.
 
+mod document;
 mod examples;
 mod json_schema;
+mod offence;
+mod pointer;
+mod rules;
 
 use std::{path::Path, process::ExitCode};
 
 use anyhow::Result;
+use serde_json::Value;
 
+use self::document::Document;
 use crate::{codegen, regenerate};
 
 /// Prints every offence in the description.
 pub fn check(description: &Path) -> Result<ExitCode> {
     let value = regenerate::read(description)?;
-    let mut offences = Vec::new();
-    match codegen::generate(&value) {
-        Ok(pieces) => println!("compiles to {} pieces", pieces.len()),
-        Err(error) => offences.push(error.to_string()),
-    }
-    let examples = examples::find(&value);
-    println!("{} examples", examples.len());
-    offences.extend(examples::check(&value, &examples)?);
+    let offences = offences(&value)?;
     for offence in &offences {
         println!("error: {offence}");
     }
     Ok(if offences.is_empty() {
         ExitCode::SUCCESS
     } else {
+        println!("offences: {}", offences.len());
         ExitCode::FAILURE
     })
+}
+
+/// One sentence for each offence.
+fn offences(description: &Value) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    match codegen::generate(description) {
+        Ok(pieces) => println!("compiles to {} pieces", pieces.len()),
+        Err(error) => offences.push(error.to_string()),
+    }
+    let document = Document::new(description);
+    println!(
+        "{} rules on {} operations, {} parameters, {} schemas",
+        rules::ALL.len(),
+        document.operations.len(),
+        document.parameters.len(),
+        document.schemas.len(),
+    );
+    for rule in rules::ALL {
+        let broken = (rule.check)(&document);
+        offences.extend(broken.iter().map(|it| format!("{it} ({})", rule.name)));
+    }
+    let examples = examples::find(description);
+    println!("{} examples", examples.len());
+    let unfit = examples::check(description, &examples)?;
+    offences.extend(unfit.iter().map(ToString::to_string));
+    Ok(offences)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn the_description_has_no_offence() {
+        let description = regenerate::read(&workspace::description()).unwrap();
+        assert_eq!(offences(&description).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn an_offence_names_its_rule() {
+        let mut description = regenerate::read(&workspace::description()).unwrap();
+        description["components"]["schemas"]["TrainingJob"]["title"] = json!("Job");
+        assert_eq!(
+            offences(&description).unwrap(),
+            [
+                "/components/schemas/TrainingJob/title: remove it: code generators make type \
+                 names of titles (no-title)"
+            ]
+        );
+    }
 }

@@ -20,6 +20,11 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
+/// Where the linter of the description is installed.
+pub fn lint() -> PathBuf {
+    root().join("openapi/lint")
+}
+
 /// The snapshots of the generated code.
 pub fn snapshots() -> PathBuf {
     root().join("crates/modelarts-api/snapshots")

@@ -28,9 +28,19 @@ struct Pagination {
     offset: TokenStream,
     disputed: bool,
     place: TokenStream,
+    offset_name: Option<String>,
+    limit_name: Option<String>,
     max_limit: Option<u32>,
+    cursor: Option<Cursor>,
     items: String,
     total: Option<String>,
+}
+
+struct Cursor {
+    name: String,
+    order_name: String,
+    first: String,
+    last: String,
 }
 
 /// One limit of one field.
@@ -97,25 +107,36 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
             said(value, key)
         ))
     };
+    let named = |key: &str| text(key).map(str::to_owned);
+    let needed = |key: &str, what: &str| named(key).ok_or_else(|| wrong(key, what));
+    let (offset, paged, lines) = match text("offset") {
+        Some("page-index") => (quote!(PageIndex), true, false),
+        Some("record") => (quote!(Record), true, false),
+        Some("line-cursor") => (quote!(LineCursor), false, true),
+        Some("single-page") => (quote!(SinglePage), false, false),
+        _ => {
+            return Err(wrong(
+                "offset",
+                "page-index, record, line-cursor or single-page",
+            ));
+        }
+    };
+    const PARAMETER: &str = "the name of a parameter";
+    const FIELD: &str = "the name of a field";
     Ok(Pagination {
-        offset: match text("offset") {
-            Some("page-index") => quote!(PageIndex),
-            Some("record") => quote!(Record),
-            Some("line-cursor") => quote!(LineCursor),
-            Some("single-page") => quote!(SinglePage),
-            _ => {
-                return Err(wrong(
-                    "offset",
-                    "page-index, record, line-cursor or single-page",
-                ));
-            }
-        },
+        offset,
         disputed: value.get("disputed").and_then(Value::as_bool) == Some(true),
         place: match text("in") {
             Some("body") => quote!(Body),
             Some("query") => quote!(Query),
             _ => return Err(wrong("in", "query or body")),
         },
+        offset_name: paged
+            .then(|| needed("offset-name", PARAMETER))
+            .transpose()?,
+        limit_name: (paged || lines)
+            .then(|| needed("limit-name", PARAMETER))
+            .transpose()?,
         max_limit: match value.get("max-limit") {
             None => None,
             Some(limit) => Some(
@@ -125,10 +146,17 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
                     .ok_or_else(|| wrong("max-limit", "a whole number"))?,
             ),
         },
-        items: text("items")
-            .ok_or_else(|| wrong("items", "the name of the field that holds the entries"))?
-            .to_owned(),
-        total: text("total").map(str::to_owned),
+        cursor: match lines {
+            false => None,
+            true => Some(Cursor {
+                name: needed("cursor-name", PARAMETER)?,
+                order_name: needed("order-name", PARAMETER)?,
+                first: needed("first", FIELD)?,
+                last: needed("last", FIELD)?,
+            }),
+        },
+        items: needed("items", "the name of the field that holds the entries")?,
+        total: named("total"),
     })
 }
 
@@ -238,18 +266,8 @@ pub fn tables(operations: &[Operation], limits: &[Limit]) -> TokenStream {
         let pagination = match &operation.pagination {
             None => quote!(None),
             Some(pagination) => {
-                let Pagination {
-                    offset,
-                    disputed,
-                    place,
-                    items,
-                    ..
-                } = pagination;
-                let max_limit = option(pagination.max_limit.as_ref());
-                let total = option(pagination.total.as_ref());
-                quote!(Some(crate::Pagination::new(
-                    crate::Offset::#offset, #disputed, crate::Place::#place, #max_limit, #items, #total,
-                )))
+                let pagination = pagination.tokens();
+                quote!(Some(#pagination))
             }
         };
         quote!(crate::Operation::new(
@@ -269,6 +287,48 @@ pub fn tables(operations: &[Operation], limits: &[Limit]) -> TokenStream {
         pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];
         /// The limits that the description states for single fields.
         pub static LIMITS: &[crate::Limit] = &[#(#limits),*];
+    }
+}
+
+impl Pagination {
+    fn tokens(&self) -> TokenStream {
+        let Self {
+            offset,
+            disputed,
+            place,
+            items,
+            ..
+        } = self;
+        let offset_name = option(self.offset_name.as_ref());
+        let limit_name = option(self.limit_name.as_ref());
+        let max_limit = option(self.max_limit.as_ref());
+        let total = option(self.total.as_ref());
+        let cursor = self.cursor.as_ref().map(|cursor| {
+            let Cursor {
+                name,
+                order_name,
+                first,
+                last,
+            } = cursor;
+            quote!(crate::Cursor {
+                name: #name,
+                order_name: #order_name,
+                first: #first,
+                last: #last,
+            })
+        });
+        let cursor = option(cursor.as_ref());
+        quote!(crate::Pagination {
+            offset: crate::Offset::#offset,
+            disputed: #disputed,
+            place: crate::Place::#place,
+            offset_name: #offset_name,
+            limit_name: #limit_name,
+            max_limit: #max_limit,
+            cursor: #cursor,
+            items: #items,
+            total: #total,
+        })
     }
 }
 

@@ -32,7 +32,8 @@ pub(crate) async fn normalise(response: Response) -> reqwest::Result<Response> {
 fn shape(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         let text = String::from_utf8_lossy(body);
-        let excerpt: String = text.trim().chars().take(EXCERPT).collect();
+        let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
+        let excerpt: String = message.chars().take(EXCERPT).collect();
         return Some(json!({ "error_msg": excerpt }));
     };
     let has = |key: &str| object.get(key).is_some_and(Value::is_string);
@@ -44,6 +45,25 @@ fn shape(body: &[u8]) -> Option<Value> {
         let excerpt: String = text.chars().take(EXCERPT).collect();
         json!({ "error_msg": excerpt })
     }))
+}
+
+/// What an HTML page says: its title. The rest is for browsers.
+fn page_title(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let start = lower.trim_start();
+    if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
+        return None;
+    }
+    // Lower case in ASCII has the same length, so positions agree.
+    let title = lower.find("<title>").and_then(|at| {
+        let at = at + "<title>".len();
+        let end = at + lower[at..].find("</title>")?;
+        Some(text[at..end].trim())
+    });
+    Some(match title {
+        Some(title) if !title.is_empty() => format!("an HTML page, {title:?}"),
+        _ => "an HTML page without a title".to_owned(),
+    })
 }
 
 /// The first pair of code and message, in the order of the official SDK, here or
@@ -121,8 +141,16 @@ mod tests {
     #[test]
     fn text_is_kept_as_the_message() {
         assert_eq!(
-            shaped("<html>bad gateway</html>\n"),
-            json!({"error_msg":"<html>bad gateway</html>"})
+            shaped("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>\n"),
+            json!({"error_msg":"an HTML page, \"502 Bad Gateway\""})
+        );
+        assert_eq!(
+            shaped("<!DOCTYPE html><body>ä"),
+            json!({"error_msg":"an HTML page without a title"})
+        );
+        assert_eq!(
+            shaped("upstream down\n"),
+            json!({"error_msg":"upstream down"})
         );
         assert_eq!(shaped(""), json!({"error_msg":""}));
         assert_eq!(shaped("null"), json!({"error_msg":"null"}));

@@ -271,8 +271,11 @@ impl<'de> Visitor<'de> for NumberVisitor {
             return Ok(None);
         }
         text.parse()
+            .ok()
+            // Rust reads "NaN" and "inf"; JSON has no way to give them back.
+            .filter(|number: &f64| number.is_finite())
             .map(Some)
-            .map_err(|_| E::invalid_value(de::Unexpected::Str(v), &self))
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(v), &self))
     }
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(None)

@@ -35,7 +35,7 @@ mod transport;
 
 pub use field::{Field, Shape};
 pub use generated::*;
-pub use operation::{Effect, Limit, Offset, Operation, Pagination, Place, Rule};
+pub use operation::{Cursor, Effect, Limit, Offset, Operation, Pagination, Place, Rule};
 pub use secret::Secret;
 pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError};
 

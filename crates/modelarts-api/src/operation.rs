@@ -84,34 +84,33 @@ pub struct Pagination {
     pub disputed: bool,
     /// Where the parameters travel.
     pub place: Place,
+    /// The parameter that says where the page begins; none on a single page.
+    pub offset_name: Option<&'static str>,
+    /// The parameter that says how many entries a page has.
+    pub limit_name: Option<&'static str>,
     /// The largest page that may be asked for.
     pub max_limit: Option<u32>,
-    /// The field of the answer that holds the entries.
+    /// For lists that are read by line numbers.
+    pub cursor: Option<Cursor>,
+    /// The field of the answer that holds the entries. A dot joins two names where
+    /// one field holds the other; empty when the answer itself is the list.
     pub items: &'static str,
     /// The field of the answer that counts all entries, where there is one.
     pub total: Option<&'static str>,
 }
 
-impl Pagination {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(
-        offset: Offset,
-        disputed: bool,
-        place: Place,
-        max_limit: Option<u32>,
-        items: &'static str,
-        total: Option<&'static str>,
-    ) -> Self {
-        Self {
-            offset,
-            disputed,
-            place,
-            max_limit,
-            items,
-            total,
-        }
-    }
+/// What [`Offset::LineCursor`] goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cursor {
+    /// The parameter that takes the number of a line.
+    pub name: &'static str,
+    /// The parameter that says in which direction to read from there.
+    pub order_name: &'static str,
+    /// The field of the answer with the number of its first line.
+    pub first: &'static str,
+    /// The field of the answer with the number of its last line.
+    pub last: &'static str,
 }
 
 /// A limit that the description states for a field and that generated code does
@@ -153,11 +152,11 @@ pub enum Rule {
     Pattern(&'static str),
     /// Smallest number.
     Minimum(f64),
+    /// The number must be larger than this.
+    ExclusiveMinimum(f64),
     /// Largest number.
     Maximum(f64),
-    /// A number must be larger than this.
-    ExclusiveMinimum(f64),
-    /// A number must be smaller than this.
+    /// The number must be smaller than this.
     ExclusiveMaximum(f64),
     /// Fewest elements.
     MinItems(u64),

@@ -1,6 +1,6 @@
 //! The fixtures, decoded: the values, not only that decoding succeeds.
 // clippy knows tests by their attribute; what they call has none.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,8 +8,10 @@ use modelarts_api::{
     decode,
     lenient::{Dropped, Lenient},
     types::{
-        ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse, ListTrainingJobsResponse,
-        LogPreview, Phase, SecondaryPhase, TrainingJob, TrainingJobEvent,
+        Algorithm, ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse,
+        ListTrainingJobsResponse, LogPreview, MetricName, Phase, SecondaryPhase,
+        ShowAutoSearchTrialsResponse, ShowTrainJobTagsResponse, ShowTrainingJobEnginesResponse,
+        ShowTrainingJobFlavorsResponse, TrainingJob, TrainingJobEvent, TrainingJobMetrics,
     },
 };
 use serde_json::json;
@@ -286,4 +288,124 @@ fn errors_have_a_code_a_message_and_sometimes_a_solution() {
     let error: ApiError = whole("error_events.json");
     assert_eq!(error.error_code.as_deref(), Some("ModelArts.50004000"));
     assert_eq!(error.error_solution, None);
+}
+
+#[test]
+fn a_filler_among_engines_costs_nothing_but_itself() {
+    let (page, dropped) =
+        decode::body::<ShowTrainingJobEnginesResponse>(&fixture("engines_filler.json")).unwrap();
+    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!(
+        dropped.first_error.as_deref(),
+        Some("invalid type: string \"......\", expected an object")
+    );
+    assert_eq!(page.total, Some(14), "of which the page shows two");
+    let [jax, scikit] = page.items.as_slice() else {
+        panic!("{} engines", page.items.len());
+    };
+    assert_eq!(jax.engine_name.as_deref(), Some("JAX"));
+    assert_eq!(jax.v1_compatible, Some(false));
+    assert_eq!(jax.run_user.as_deref(), Some("1102"));
+    assert_eq!(jax.tags, []);
+    let images = jax.image_info.as_ref().unwrap();
+    assert_eq!(images.cpu_image_url.as_deref(), Some(""));
+    assert_eq!(images.gpu_image_url.as_deref(), Some("leaf-lab/jax:train"));
+    assert_eq!(scikit.v1_compatible, Some(true));
+    assert_eq!(scikit.tags[0].value.as_deref(), Some("True"));
+}
+
+#[test]
+fn a_table_of_trials_keeps_each_cell_in_its_column() {
+    let trials: ShowAutoSearchTrialsResponse = whole("trials.json");
+    assert_eq!((trials.total, trials.limit), (Some(2), Some(50)));
+    assert_eq!(trials.group_by.as_deref(), Some(""));
+    let table = trials.items.unwrap();
+    assert_eq!(table.header[0], "", "the column of the numbers has no name");
+    let column = |name: &str| table.header.iter().position(|it| it == name).unwrap();
+    assert_eq!(
+        table.data[0][column("config")],
+        json!({ "dropout": 0.25, "trial_index": 0 })
+    );
+    assert_eq!(
+        table.data[0][column("done")],
+        json!("True"),
+        "text stays text"
+    );
+    assert_eq!(table.data[1][column("status")], json!("RUNNING"));
+    // A cell without a value is still a cell.
+    assert_eq!(table.data[1][column("f1")], json!(null));
+    assert!(table.data.iter().all(|row| row.len() == table.header.len()));
+}
+
+#[test]
+fn metrics_say_minus_one_where_nothing_was_measured() {
+    let metrics = whole::<TrainingJobMetrics>("metrics.json").metrics;
+    assert_eq!(metrics[0].metric, Some(MetricName::CpuUsage));
+    assert_eq!(metrics[0].value, [-1.0, -1.0, 12.5, 40.0, 38.25]);
+    assert_eq!(metrics[1].value, [-1.0; 5]);
+    // One that nobody knows, and that has no points.
+    assert_eq!(metrics[2].metric.as_ref().unwrap().as_str(), "hbmBandwidth");
+    assert_eq!(metrics[2].value, [0.0; 0]);
+}
+
+#[test]
+fn flavors_have_numbers_where_text_was_sent() {
+    let page: ShowTrainingJobFlavorsResponse = whole("flavors.json");
+    assert_eq!(page.total_count, Some(2));
+    let info = page.flavors[0].flavor_info.as_ref().unwrap();
+    assert_eq!(info.max_num, Some(3));
+    assert_eq!(info.gpu.as_ref().unwrap().unit_num, Some(2));
+    assert_eq!(info.disk.as_ref().unwrap().size, Some(3200));
+    let attributes = &page.flavors[0].attributes;
+    assert_eq!(attributes["is_free"], "true");
+    // A list in a text, as it came.
+    assert_eq!(
+        page.flavors[0].support_engines.as_deref(),
+        Some("[\"jax_0.4-cuda_12.1\"]")
+    );
+    let cpu = &page.flavors[1];
+    assert!(cpu.attributes.is_empty());
+    let info = cpu.flavor_info.as_ref().unwrap();
+    assert_eq!((&info.gpu, &info.disk), (&None, &None));
+    assert_eq!(info.cpu.as_ref().unwrap().core_num, Some(4));
+}
+
+#[test]
+fn an_algorithm_may_say_null_nearly_everywhere() {
+    let algorithm: Algorithm = whole("algorithm_nulls.json");
+    let metadata = algorithm.metadata.unwrap();
+    assert_eq!(metadata.is_valid, Some(true));
+    assert_eq!(metadata.create_time, Some(1_733_040_000_123));
+    assert_eq!((metadata.description, metadata.size), (None, Some(8192)));
+    assert_eq!((metadata.tags.len(), metadata.attr_list.len()), (0, 0));
+    assert_eq!(algorithm.share_info, None);
+    assert_eq!(algorithm.resource_requirements, []);
+    assert!(
+        algorithm.advanced_config.is_some(),
+        "an empty object is one"
+    );
+    let config = algorithm.job_config.unwrap();
+    assert_eq!(config.inputs.len(), 1, "an object is a list of one");
+    assert_eq!(config.inputs[0].name.as_deref(), Some("data_url"));
+    assert_eq!(config.outputs, []);
+    let rate = &config.parameters[0];
+    assert_eq!(rate.value.as_deref(), Some("0.5"));
+    assert_eq!(rate.i18n_description, None);
+    assert_eq!(rate.constraint.as_ref().unwrap().valid_range, ["0", "1"]);
+    let root = config.code_tree.unwrap();
+    let names: Vec<_> = root.children.iter().map(|it| it.name.as_deref()).collect();
+    assert_eq!(names, [Some("main.py"), Some("lib/")]);
+}
+
+#[test]
+fn values_of_tags_are_text() {
+    let tags = whole::<ShowTrainJobTagsResponse>("tags.json").tags;
+    let pairs: Vec<_> = tags
+        .iter()
+        .map(|tag| (tag.key.as_deref().unwrap(), tag.value.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        pairs,
+        [("owner", "leaf-team"), ("budget", "311"), ("spare", "")]
+    );
 }

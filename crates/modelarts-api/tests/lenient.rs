@@ -145,7 +145,7 @@ fn a_number() {
     ] {
         assert_eq!(whole("number", json).number, value, "{json}");
     }
-    for json in ["\"much\"", "true", "[]"] {
+    for json in ["\"much\"", "true", "[]", "\"NaN\"", "\"-inf\"", "\"1e999\""] {
         assert!(
             error("number", json).starts_with("number: invalid"),
             "{json}"

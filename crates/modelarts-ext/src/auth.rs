@@ -10,7 +10,7 @@ use crate::{clock::Clock, error::Error};
 #[derive(Clone)]
 pub struct Credentials(pub(crate) Kind);
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     Keys {
         access_key: String,
@@ -108,6 +108,43 @@ pub struct Tools {
     pub clock: Arc<dyn Clock>,
 }
 
+impl Tools {
+    /// Tools outside of a client, for the tests of a provider, or to use a provider
+    /// for something else.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub fn new(clock: impl Clock) -> Result<Self, Error> {
+        let connection = |secure| {
+            let http = reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(std::time::Duration::from_secs(10));
+            crate::tls::configure(http, secure, &[])?
+                .build()
+                .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+        };
+        Ok(Self {
+            // As in a client, a machine without certificates reaches itself.
+            http: connection(true).or_else(|_| connection(false))?,
+            clock: Arc::new(clock),
+        })
+    }
+
+    /// The HTTP client for an address. What is not encrypted, which is only admitted
+    /// on this machine, is never sent to a proxy.
+    pub(crate) fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+        if url.scheme() == "https" {
+            return Ok(self.http.clone());
+        }
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy();
+        crate::tls::configure(http, false, &[])?
+            .build()
+            .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+    }
+}
+
 /// Where credentials come from. A provider is asked before every attempt, so it
 /// keeps what it has until that runs out.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
@@ -126,12 +163,36 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// The project that the credentials are for, as far as that is known; asked for
+    /// after [`credentials`](Self::credentials) gave some.
+    fn project_id(&self) -> Option<String> {
+        None
+    }
+
     /// What is wrong before anything is sent, if that can be known.
     ///
     /// # Errors
     /// What is wrong.
     fn check(&self) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
+    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+        (**self).credentials(tools)
+    }
+
+    fn renew(&self, refused: &Credentials) -> bool {
+        (**self).renew(refused)
+    }
+
+    fn project_id(&self) -> Option<String> {
+        (**self).project_id()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        (**self).check()
     }
 }
 

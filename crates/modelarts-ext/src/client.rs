@@ -7,14 +7,19 @@ use modelarts_api::{Context, Failure, ResponseValue, lenient::Dropped, types};
 use reqwest::Url;
 
 use crate::{
-    auth::{Credentials, ProvideCredentials},
+    auth::{ProvideCredentials, Tools},
+    chain::{self, Found, Search, Wishes},
     clock::{Clock, SystemClock},
+    environment::Environment,
     error::{Error, ErrorKind},
+    iam::{self, Authority},
     job::TrainingJobs,
+    metadata::Metadata,
     mismatch,
     record::{Facts, Record},
-    region,
-    retry::RetryPolicy,
+    region::{self, Project, Service},
+    retry::{RetryPolicy, jitter},
+    sign::Signing,
     tls,
     transport::{Common, Sender},
 };
@@ -53,6 +58,15 @@ impl Client {
         ClientBuilder::from_env().build()
     }
 
+    /// As [`from_env`](Self::from_env), and the id of the project is looked up when the
+    /// environment does not say it; see [`ClientBuilder::connect`].
+    ///
+    /// # Errors
+    /// What is missing or wrong, naming the variables, and why IAM did not say the id.
+    pub async fn connect_from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env().connect().await
+    }
+
     /// The training jobs of the project.
     #[must_use]
     pub fn training_jobs(&self) -> TrainingJobs {
@@ -62,6 +76,11 @@ impl Client {
     /// The project that the client works in.
     #[must_use]
     pub fn project_id(&self) -> &str {
+        &self.0.project_id
+    }
+
+    /// The project, checked already.
+    pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
 
@@ -159,7 +178,7 @@ fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Facts) -> Error
             let solution = error.message().and_then(|message| {
                 mismatch::explain(message, facts.canonical_request.as_deref()?)
             });
-            error.with_solution(solution)
+            error.with_solution(solution).without_token()
         }
         Generated::InvalidRequest(message) => Error::invalid(message),
         Generated::UnexpectedResponse(response) => match Failure::from_response(&response) {
@@ -180,9 +199,11 @@ fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Facts) -> Error
             let text = String::from_utf8_lossy(&body).into_owned();
             let mut converted = Error::new(
                 ErrorKind::Decode,
-                format!("the answer is not understood: {error}"),
+                format!(
+                    "the answer is not understood: {}",
+                    unquoted(&error.to_string())
+                ),
             )
-            .with_source(error)
             .with_body(text);
             if let Some(status) = facts.status {
                 converted = converted.with_status(status);
@@ -197,6 +218,16 @@ fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Facts) -> Error
         }
     };
     converted.in_call(facts.call())
+}
+
+/// serde quotes a text that it did not expect, and that may be a secret.
+fn unquoted(text: &str) -> String {
+    match (text.find("string \""), text.rfind("\", expected")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}string{}", &text[..start], &text[end + 1..])
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// What an operation answered, and what is known about the call.
@@ -264,14 +295,20 @@ impl<T: fmt::Debug> fmt::Debug for Answer<T> {
 
 /// Sets up a [`Client`].
 ///
-/// Needed are an endpoint or a region, a project id, and credentials.
+/// Needed are an endpoint or a region, credentials, and a project, of which
+/// [`connect`](Self::connect) finds out the id. What is set here wins over what the
+/// [environment](Self::from_env) says.
 #[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
+    environment: Option<Environment>,
     endpoint: Option<String>,
     region: Option<String>,
-    project_id: Option<String>,
-    credentials: Option<Arc<dyn ProvideCredentials>>,
+    project: Project,
+    iam: Option<String>,
+    credentials: Option<Found>,
+    metadata: Option<Metadata>,
+    signing: Signing,
     roots: Vec<Vec<u8>>,
     clock: Arc<dyn Clock>,
     retry: RetryPolicy,
@@ -279,16 +316,19 @@ pub struct ClientBuilder {
     timeout: Duration,
     user_agent: Option<String>,
     language: Option<types::Language>,
-    problem: Option<String>,
 }
 
 impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
+            environment: None,
             endpoint: None,
             region: None,
-            project_id: None,
+            project: Project::default(),
+            iam: None,
             credentials: None,
+            metadata: None,
+            signing: Signing::default(),
             roots: Vec::new(),
             clock: Arc::new(SystemClock),
             retry: RetryPolicy::default(),
@@ -296,7 +336,6 @@ impl Default for ClientBuilder {
             timeout: Duration::from_secs(120),
             user_agent: None,
             language: None,
-            problem: None,
         }
     }
 }
@@ -310,67 +349,69 @@ const REGION: &[&str] = &[
     "OS_REGION_NAME",
 ];
 const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "OS_PROJECT_ID"];
-const ACCESS_KEY: &[&str] = &["HUAWEICLOUD_SDK_AK", "OS_ACCESS_KEY"];
-const SECRET_KEY: &[&str] = &["HUAWEICLOUD_SDK_SK", "OS_SECRET_KEY"];
-const SECURITY_TOKEN: &[&str] = &["HUAWEICLOUD_SDK_SECURITY_TOKEN", "OS_SECURITY_TOKEN"];
-const TOKEN: &[&str] = &["OS_AUTH_TOKEN", "OS_TOKEN"];
+const PROJECT_NAME: &[&str] = &["OS_PROJECT_NAME", "OS_TENANT_NAME"];
+const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
+const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
 
 impl ClientBuilder {
-    /// Reads the environment:
+    /// Takes what is not set here from the environment of the process:
     ///
     /// | setting | variables, the first that is set wins |
     /// |---|---|
     /// | endpoint | `MODELARTS_ENDPOINT` |
-    /// | region, when there is no endpoint | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME` |
-    /// | project id | `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID` |
-    /// | access key, secret key | `HUAWEICLOUD_SDK_AK` and `HUAWEICLOUD_SDK_SK`, or `OS_ACCESS_KEY` and `OS_SECRET_KEY` |
-    /// | security token | `HUAWEICLOUD_SDK_SECURITY_TOKEN`, `OS_SECURITY_TOKEN` |
-    /// | token, when there are no keys | `OS_AUTH_TOKEN`, `OS_TOKEN` |
+    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else as the source of the credentials says |
+    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else as the source of the credentials says |
+    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else as the source of the credentials says, `OS_AUTH_URL`; else that of the region |
     ///
-    /// What is set on the builder afterwards wins.
+    /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`
+    /// (such as `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or
+    /// `$HUAWEICLOUD_SDK_REGIONS_FILE`), else the one this crate knows.
+    ///
+    /// Credentials come from the first of these that is there. One that is there and
+    /// is not good is an error; no other is tried then, as it might be somebody else.
+    ///
+    /// 1. an identity token ([`Oidc`](crate::Oidc)): `HUAWEICLOUD_OIDC_PROVIDER_URN`,
+    ///    `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
+    ///    `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
+    ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
+    /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
+    ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN` when they are temporary
+    /// 3. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and
+    ///    `OS_SECRET_KEY` (or `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and
+    ///    `OS_ACCESS_KEY_SECRET`), and `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`;
+    ///    a token in `OS_AUTH_TOKEN` or `OS_TOKEN`; a user and a
+    ///    [`Password`](crate::Password) in `OS_USERNAME` (or `OS_USER_ID`),
+    ///    `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
+    ///    `OS_USER_DOMAIN_ID` or `OS_DOMAIN_ID`
+    /// 4. the cloud in `clouds.yaml` that `OS_CLOUD` names
+    /// 5. `~/.huaweicloud/credentials`, section `[basic]`: `ak`, `sk`,
+    ///    `security_token`, `project_id`, `iam_endpoint`; or the file that
+    ///    `HUAWEICLOUD_SDK_CREDENTIALS_FILE` names
+    /// 6. the only cloud in `clouds.yaml`
+    /// 7. the metadata service, when [`metadata`](Self::metadata) asks for it
+    ///
+    /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
+    /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and
+    /// `/etc/openstack/clouds.yaml`; `secure.yaml` (or `OS_CLIENT_SECURE_FILE`) from the
+    /// same places is laid over it. A cloud has `region_name` and in `auth` either `ak`,
+    /// `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
+    /// `auth_url`, or `token`; and `project_id` or `project_name`.
+    ///
+    /// Files with secrets that others can read are warned of, through `tracing`.
     pub fn from_env() -> Self {
-        Self::from_vars(|name| std::env::var(name).ok())
+        Self::default().environment(Environment::of_process())
     }
 
-    /// As [`from_env`](Self::from_env), with another source of variables.
-    pub fn from_vars(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let first = |names: &[&str]| {
-            names
-                .iter()
-                .find_map(|name| variable(name).filter(|value| !value.is_empty()))
-        };
-        let mut builder = Self {
-            endpoint: first(ENDPOINT),
-            region: first(REGION),
-            project_id: first(PROJECT),
-            ..Self::default()
-        };
-        match (first(ACCESS_KEY), first(SECRET_KEY)) {
-            (Some(access_key), Some(secret_key)) => {
-                builder = builder.credentials(match first(SECURITY_TOKEN) {
-                    Some(token) => Credentials::temporary_keys(access_key, secret_key, token),
-                    None => Credentials::keys(access_key, secret_key),
-                });
-            }
-            (None, None) => {
-                if let Some(token) = first(TOKEN) {
-                    builder = builder.credentials(Credentials::token(token));
-                }
-            }
-            (Some(_), None) => {
-                builder.problem = Some(format!(
-                    "an access key is set but no secret key; set {}",
-                    SECRET_KEY.join(" or ")
-                ));
-            }
-            (None, Some(_)) => {
-                builder.problem = Some(format!(
-                    "a secret key is set but no access key; set {}",
-                    ACCESS_KEY.join(" or ")
-                ));
-            }
-        }
-        builder
+    /// As [`from_env`](Self::from_env), with these variables and without looking for
+    /// files.
+    pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self::default().environment(Environment::new(variable))
+    }
+
+    /// As [`from_env`](Self::from_env), with other surroundings than the process has.
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(environment);
+        self
     }
 
     /// The address of the service, such as
@@ -389,14 +430,40 @@ impl ClientBuilder {
 
     /// The id of the project, 32 hexadecimal digits.
     pub fn project_id(mut self, project_id: impl Into<String>) -> Self {
-        self.project_id = Some(project_id.into());
+        self.project.id = Some(project_id.into());
         self
     }
 
-    /// What requests are authenticated with: [`Credentials`], or a provider.
+    /// The name of the project, such as `eu-de_team`, for [`connect`](Self::connect) to
+    /// look up. Default: that of the region, which is called as the region is.
+    pub fn project_name(mut self, name: impl Into<String>) -> Self {
+        self.project.name = Some(name.into());
+        self
+    }
+
+    /// The address of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Default: that
+    /// of the region. `http` is admitted for this machine only.
+    pub fn iam_endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.iam = Some(endpoint.into());
+        self
+    }
+
+    /// What requests are authenticated with: [`Credentials`](crate::Credentials),
+    /// or a provider. Nothing else is looked for then.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
-        self.credentials = Some(Arc::new(credentials));
-        self.problem = None;
+        self.credentials = Some(Found::unchecked(credentials));
+        self
+    }
+
+    /// Asks the metadata service when no credentials are found otherwise.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// How requests are signed with keys. Default [`Signing::Access`].
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = signing;
         self
     }
 
@@ -442,12 +509,67 @@ impl ClientBuilder {
         self
     }
 
-    /// Makes the client. Nothing is sent.
+    /// Makes the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
     /// What is missing or wrong.
     pub fn build(self) -> Result<Client, Error> {
-        let endpoint = self.find_endpoint()?;
+        let settled = self.settle()?;
+        let Some(id) = settled.project.id.clone() else {
+            return Err(Error::config(format!(
+                "no project id; call project_id(), or set {}, or call connect() instead of \
+                 build(), which looks it up",
+                PROJECT.join(" or ")
+            )));
+        };
+        settled.finish(&id)
+    }
+
+    /// Makes the client, and asks for the id of the project when nothing says it: a
+    /// token is for one project; for keys IAM is asked for the project with the name
+    /// that is set, else that of the region, else for the only one there is.
+    ///
+    /// # Errors
+    /// What is missing or wrong; why there are no credentials, or no such project.
+    pub async fn connect(self) -> Result<Client, Error> {
+        let settled = self.settle()?;
+        let id = match &settled.project.id {
+            Some(id) => id.clone(),
+            None => settled.find_project().await?,
+        };
+        settled.finish(&id)
+    }
+
+    /// Brings together what is set here and what the environment says.
+    fn settle(self) -> Result<Settled, Error> {
+        let environment = self
+            .environment
+            .clone()
+            .unwrap_or_else(|| Environment::new(|_| None));
+        let wishes = Wishes {
+            region: self.region.clone().or_else(|| environment.value(REGION)),
+            project: self.project.clone().or(Project {
+                id: environment.value(PROJECT),
+                name: environment.value(PROJECT_NAME),
+            }),
+            iam: self.iam.clone().or_else(|| environment.value(IAM)),
+            metadata: self.metadata.clone(),
+        };
+        let search = match &self.credentials {
+            Some(found) => Search::Found(found.clone()),
+            None if self.environment.is_some() || self.metadata.is_some() => {
+                chain::find(&environment, &wishes)?
+            }
+            None => Search::Nothing(Error::config(
+                "no credentials; call credentials(), or begin with from_env()",
+            )),
+        };
+        let source = match &search {
+            Search::Found(found) => Some(found),
+            Search::Nothing(_) => None,
+        };
+        let region = wishes.region.clone().or_else(|| source?.region.clone());
+        let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
             "https" => true,
@@ -464,66 +586,87 @@ impl ClientBuilder {
                 )));
             }
         };
-        let project_id = self.project_id.as_deref().unwrap_or_default();
-        if project_id.is_empty() {
-            return Err(Error::config(format!(
-                "no project id; call project_id(), or set {}",
-                PROJECT.join(" or ")
-            )));
-        }
-        let project_id: types::ProjectId = project_id.parse().map_err(|_| {
-            Error::config(format!(
-                "the project id {project_id:?} is wrong; it has 1 to 64 letters, digits and hyphens"
-            ))
-        })?;
-        if let Some(problem) = self.problem {
-            return Err(Error::config(problem));
-        }
-        let credentials = self.credentials.ok_or_else(|| {
-            Error::config(format!(
-                "no credentials; call credentials(), or set {} and {}, or {}",
-                ACCESS_KEY[0], SECRET_KEY[0], TOKEN[0]
-            ))
-        })?;
-        credentials.check()?;
+        let found = match search {
+            Search::Found(found) => found,
+            Search::Nothing(error) => return Err(error),
+        };
+        found.credentials.check()?;
+        self.signing.check()?;
+        let project = wishes.project.clone().or(found.project.clone());
+        let given = found
+            .iam
+            .clone()
+            .or_else(|| environment.value(IAM_OF_OPENSTACK));
+        // Only a look-up needs IAM here, and then it is missed.
+        let iam = match project.id {
+            Some(_) => None,
+            None => wishes.iam(&environment, given, region.as_deref())?,
+        };
 
         let mut agent = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION")).to_owned();
-        if let Some(program) = self.user_agent {
+        if let Some(program) = &self.user_agent {
             agent = format!("{program} {agent}");
         }
-        let mut http = reqwest::Client::builder()
-            // A redirect would take the credentials to another place.
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(self.connect_timeout)
-            .user_agent(agent);
-        if loopback {
-            http = http.no_proxy();
-        }
-        let http = tls::configure(http, secure, &self.roots)?
-            .build()
-            .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))?;
-        let sender = Sender {
-            endpoint,
-            project_id: project_id.to_string(),
-            credentials,
-            clock: self.clock,
-            shared: Arc::new(Common::new(&self.retry)),
-            retry: self.retry,
-            timeout: self.timeout,
-            language: self.language,
+        let connection = |secure: bool, direct: bool| {
+            let mut http = reqwest::Client::builder()
+                // A redirect would take the credentials to another place.
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(self.connect_timeout)
+                .user_agent(&agent);
+            if direct {
+                http = http.no_proxy();
+            }
+            tls::configure(http, secure, &self.roots)?
+                .build()
+                .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
-        Ok(Client::assemble(http, sender, project_id))
+        let http = connection(secure, loopback)?;
+        // IAM may be far away when the service is on this machine.
+        let outside = loopback && !(found.fixed && project.id.is_some());
+        let tools = Tools {
+            http: match outside.then(|| connection(true, false)) {
+                Some(Ok(outside)) => outside,
+                // Without the certificates of the platform nothing far away is reached.
+                Some(Err(_)) | None => http.clone(),
+            },
+            clock: Arc::clone(&self.clock),
+        };
+        Ok(Settled {
+            sender: Sender {
+                endpoint,
+                project_id: String::new(),
+                credentials: found.credentials,
+                tools,
+                clock: self.clock,
+                signing: self.signing,
+                shared: Arc::new(Common::new(&self.retry)),
+                retry: self.retry,
+                timeout: self.timeout,
+                language: self.language,
+            },
+            http,
+            project,
+            region,
+            iam,
+        })
     }
 
-    fn find_endpoint(&self) -> Result<Url, Error> {
-        let text = match (&self.endpoint, &self.region) {
+    fn find_endpoint(&self, environment: &Environment, region: Option<&str>) -> Result<Url, Error> {
+        let endpoint = self
+            .endpoint
+            .clone()
+            .or_else(|| environment.value(ENDPOINT));
+        let text = match (endpoint, region) {
             (Some(endpoint), _) => endpoint.trim().to_owned(),
-            (None, Some(region)) => region::endpoint(region).ok_or_else(|| {
-                Error::config(format!(
-                    "the region {region:?} is not known; use one of {}, or set the endpoint",
-                    region::known()
-                ))
-            })?,
+            (None, Some(region)) => {
+                let found = region::endpoint(Service::ModelArts, region, Some(environment))?;
+                found.ok_or_else(|| {
+                    Error::config(format!(
+                        "the region {region:?} is not known; use one of {}, or set the endpoint",
+                        region::known()
+                    ))
+                })?
+            }
             (None, None) => {
                 return Err(Error::config(format!(
                     "no endpoint; call endpoint() or region(), or set {} or {}",
@@ -536,8 +679,12 @@ impl ClientBuilder {
         } else {
             format!("https://{text}")
         };
-        let url = Url::parse(&text)
-            .map_err(|error| Error::config(format!("the endpoint {text:?} is wrong: {error}")))?;
+        let url = Url::parse(&text).map_err(|error| {
+            Error::config(format!(
+                "the endpoint {:?} is wrong: {error}",
+                presentable(&text)
+            ))
+        })?;
         if url.host_str().is_none_or(str::is_empty)
             || !matches!(url.path(), "" | "/")
             || url.query().is_some()
@@ -557,15 +704,82 @@ impl ClientBuilder {
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
-            .field("endpoint", &self.endpoint)
+            .field("endpoint", &self.endpoint.as_deref().map(presentable))
             .field("region", &self.region)
-            .field("project_id", &self.project_id)
+            .field("project", &self.project)
             .field("credentials", &self.credentials)
             .finish_non_exhaustive()
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// All of a client but the id of its project.
+struct Settled {
+    sender: Sender,
+    http: reqwest::Client,
+    project: Project,
+    region: Option<String>,
+    iam: Option<String>,
+}
+
+impl Settled {
+    fn finish(self, id: &str) -> Result<Client, Error> {
+        let project_id: types::ProjectId = id.parse().map_err(|_| {
+            Error::config(format!(
+                "the project id {id:?} is wrong; it has 1 to 64 letters, digits and hyphens"
+            ))
+        })?;
+        let sender = Sender {
+            project_id: project_id.to_string(),
+            ..self.sender
+        };
+        Ok(Client::assemble(self.http, sender, project_id))
+    }
+
+    /// Asks again when that may help, as often as calls are tried.
+    async fn find_project(&self) -> Result<String, Error> {
+        let mut ceilings = self.sender.retry.ceilings();
+        loop {
+            let error = match self.ask_project().await {
+                Ok(id) => return Ok(id),
+                Err(error) => error,
+            };
+            match ceilings.next() {
+                Some(ceiling) if error.is_retryable() => {
+                    tracing::debug!(%error, "asking for the project again");
+                    self.sender.clock.sleep(jitter(ceiling)).await;
+                }
+                _ => return Err(error),
+            }
+        }
+    }
+
+    async fn ask_project(&self) -> Result<String, Error> {
+        let sender = &self.sender;
+        let credentials = sender.credentials.credentials(&sender.tools).await?;
+        if let Some(id) = sender.credentials.project_id() {
+            return Ok(id);
+        }
+        let Some(address) = &self.iam else {
+            return Err(Error::config(format!(
+                "no project id, and where IAM is to look it up is not known; call project_id(), \
+                 or region() with one of {}, or iam_endpoint()",
+                region::known()
+            )));
+        };
+        let iam = Authority::new("IAM", address)?;
+        let name = self.project.name.as_deref().or(self.region.as_deref());
+        iam::find_project(&iam, &sender.tools, &credentials, &sender.signing, name).await
+    }
+}
+
+/// An endpoint without what may be secret in it, for a human.
+fn presentable(endpoint: &str) -> &str {
+    let end = endpoint.find(['?', '#']).unwrap_or(endpoint.len());
+    let endpoint = &endpoint[..end];
+    endpoint.rsplit_once('@').map_or(endpoint, |(_, host)| host)
+}
+
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(url::Host::Ipv4(address)) => address.is_loopback(),

@@ -1,6 +1,6 @@
 //! One error for everything that can go wrong.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
@@ -10,9 +10,10 @@ use crate::{codes, violation::Violation};
 ///
 /// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
 /// [`status`](Self::status), [`code`](Self::code), and so on.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -23,7 +24,9 @@ struct Inner {
     solution: Option<String>,
     body: Option<String>,
     violations: Vec<Violation>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    permanent: bool,
+    /// Shared: everyone who waited for the same credentials gets the error.
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// What is known about the call that an error ended.
@@ -78,6 +81,7 @@ impl Error {
             solution: None,
             body: None,
             violations: Vec::new(),
+            permanent: false,
             source: None,
         }))
     }
@@ -130,7 +134,7 @@ impl Error {
         mut self,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 
@@ -142,6 +146,36 @@ impl Error {
 
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    pub(crate) fn with_code(mut self, code: Option<String>) -> Self {
+        self.0.code = code;
+        self
+    }
+
+    pub(crate) fn permanent(mut self) -> Self {
+        self.0.permanent = true;
+        self
+    }
+
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
+        self.0.call.request_id = id;
+        self
+    }
+
+    /// Hides the security token in the canonical request that the gateway shows.
+    pub(crate) fn without_token(mut self) -> Self {
+        const NAME: &str = "x-security-token:";
+        if let Some(message) = &mut self.0.service_message
+            && let Some(at) = message.find(NAME)
+        {
+            let start = at + NAME.len();
+            let end = message[start..]
+                .find('|')
+                .map_or(message.len(), |end| start + end);
+            message.replace_range(start..end, "***");
+        }
         self
     }
 
@@ -223,6 +257,7 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self.0.kind {
+            _ if self.0.permanent => false,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
@@ -319,6 +354,10 @@ impl fmt::Display for Error {
             ErrorKind::Service => {
                 let message = inner.service_message.as_deref();
                 let message = message.unwrap_or("the service gave no reason").trim();
+                // What the gateway made of the request is told by the advice.
+                let message = message
+                    .split_once(", canonicalRequest:")
+                    .map_or(message, |(reason, _)| reason);
                 f.write_str(message.trim_end_matches('.'))?;
             }
             _ => f.write_str(&inner.message)?,
@@ -348,7 +387,13 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        let inner = &*self.0;
+        // Neither the body: it may hold secrets.
+        f.debug_struct("Error")
+            .field("kind", &inner.kind)
+            .field("text", &self.to_string())
+            .field("source", &inner.source)
+            .finish_non_exhaustive()
     }
 }
 

@@ -270,7 +270,7 @@ impl Source for Events {
                 .call(|api| {
                     let mut call = api
                         .list_training_job_events()
-                        .project_id(client.project_id())
+                        .project_id(client.project().clone())
                         .training_job_id(self.job.training_job_id().clone())
                         .offset(offset)
                         .limit(i64::from(limit))

@@ -189,7 +189,7 @@ impl Job {
             .client
             .call(|api| {
                 api.stop_training_job()
-                    .project_id(self.client.project_id())
+                    .project_id(self.client.project().clone())
                     .training_job_id(self.id.clone())
                     .body(body)
                     .send()
@@ -210,7 +210,7 @@ impl Job {
         self.client
             .call(|api| {
                 api.delete_training_job()
-                    .project_id(self.client.project_id())
+                    .project_id(self.client.project().clone())
                     .training_job_id(self.id.clone())
                     .send()
             })
@@ -250,7 +250,7 @@ async fn show(client: &Client, id: &types::TrainingJobId) -> Result<TrainingJob,
     let answer = client
         .call(|api| {
             api.show_training_job_details()
-                .project_id(client.project_id())
+                .project_id(client.project().clone())
                 .training_job_id(id.clone())
                 .send()
         })

@@ -3,8 +3,11 @@
 //!
 //! # A client
 //!
-//! [`Client::from_env`] reads region, project and keys from the environment;
-//! [`Client::builder`] takes them in code. The local emulator (crate
+//! [`Client::from_env`] takes region, project and credentials from variables and files
+//! ([where it looks](ClientBuilder::from_env)), and [`Client::connect_from_env`] looks
+//! up the project, too; [`Client::builder`] takes them in code. Credentials that expire
+//! are kept and renewed ([`Renewing`]): [`Password`], [`Oidc`], [`Metadata`], and what
+//! you make yourself with [`FetchCredentials`] or [`ProvideCredentials`]. The local emulator (crate
 //! `modelarts-emulator`) is used in the same way, with its own address and keys:
 //!
 //! ```
@@ -65,11 +68,13 @@
 
 mod algorithm_facts;
 mod auth;
+mod chain;
 mod change;
 mod channel;
 mod client;
 mod clock;
 mod cloud;
+mod clouds;
 mod code_dir;
 mod codes;
 mod copy;
@@ -80,28 +85,34 @@ mod create_extras;
 mod create_place;
 mod document;
 mod draft;
+mod environment;
 mod error;
 mod event_kind;
 mod events;
 mod filter;
 mod flavor_facts;
 mod from_document;
+mod iam;
 mod input_size;
 mod job;
 mod limits;
 mod list;
 mod logs;
 mod look_up;
+mod metadata;
 mod mismatch;
 mod obs_path;
+mod oidc;
 mod page;
 mod parameters;
 mod patience;
 mod place;
+mod profile;
 mod recommendations;
 mod record;
 mod refusal;
 mod region;
+mod renew;
 mod retry;
 mod rules;
 mod rules_on_channels;
@@ -116,6 +127,7 @@ mod settle;
 mod sign;
 mod tail;
 mod tls;
+mod token;
 mod transport;
 mod violation;
 mod volume;
@@ -129,6 +141,7 @@ pub use clock::{Clock, SystemClock};
 pub use cloud::Cloud;
 pub use code_dir::CodeDir;
 pub use create::CreateJob;
+pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use event_kind::EventKind;
 pub use events::{Event, Events};
@@ -138,12 +151,17 @@ pub use input_size::check_input_size;
 pub use job::{Job, TrainingJobs};
 pub use list::ListJobs;
 pub use logs::{LogItem, Logs};
+pub use metadata::Metadata;
 pub use modelarts_api::{self as api, lenient::Dropped, types};
+pub use oidc::Oidc;
 pub use page::{Page, Results};
 #[doc(hidden)]
 pub use parameters::parameters_as_markdown;
+pub use renew::{FetchCredentials, Fetched, Renewing};
 pub use retry::RetryPolicy;
 pub use search::Search;
+pub use sign::Signing;
+pub use token::Password;
 pub use violation::{Report, Violation, Warning};
 pub use volume::Volume;
 pub use wait::{Observation, Outcome, TerminatedBy, Wait, Waited};

@@ -122,7 +122,7 @@ impl Source for Search {
                 .client
                 .call(|api| {
                     api.list_training_jobs()
-                        .project_id(self.client.project_id())
+                        .project_id(self.client.project().clone())
                         .body(body)
                         .send()
                 })

@@ -62,7 +62,7 @@ impl Logs {
         let answer = client
             .call(|api| {
                 api.show_training_job_logs_preview()
-                    .project_id(client.project_id())
+                    .project_id(client.project().clone())
                     .training_job_id(self.job.training_job_id().clone())
                     .task_id(self.task.clone())
                     .send()

@@ -20,7 +20,7 @@ const LOOKS: [Duration; 3] = [
 ];
 /// How far the clock of the service may be behind ours; beyond this its gateway
 /// refuses signatures.
-const SKEW: Duration = Duration::from_secs(15 * 60);
+const SKEW: Duration = Duration::from_secs(60);
 /// "There is a job of this name."
 const DUPLICATE: &str = "ModelArts.2751";
 
@@ -47,7 +47,10 @@ pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> R
             Err(_) => return Err(unsettled(lost.unwrap_or(error), &body)),
         }
         if sent >= policy.max_attempts || since(&**clock, started) >= policy.max_elapsed {
-            return Err(error);
+            return Err(error.with_solution(Some(format!(
+                "it was sent {sent} times, and no job named {:?} was found after it",
+                body.metadata.name
+            ))));
         }
         tracing::debug!(%error, "the job does not exist, so it is sent again");
         lost = Some(error);
@@ -59,7 +62,7 @@ async fn send(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Er
     let answer = client
         .call(|api| {
             api.create_training_job()
-                .project_id(client.project_id())
+                .project_id(client.project().clone())
                 .body(body)
                 .send()
         })

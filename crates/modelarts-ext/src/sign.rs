@@ -1,13 +1,59 @@
 //! Request signing, `SDK-HMAC-SHA256`.
 //!
 //! A pure function of the request, the keys and the time. The rules are those of
-//! the official Python signer; `tests/signing-vectors.json` holds its results.
+//! the official Python signer; `tests/signing-vectors.json` holds its results. Those
+//! of the older, scoped dialect are in [`Signing::Scoped`]; no official signer speaks
+//! it, so `tests/scoped-vectors.json` holds the results of a script of this project.
 
-use std::{fmt::Write, time::SystemTime};
+use std::{borrow::Cow, fmt::Write, time::SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+
+/// How requests are signed with keys. Both dialects have the same name,
+/// `SDK-HMAC-SHA256`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Signing {
+    /// With the secret key itself: `Access=…`. So do the official SDKs, and most
+    /// clients of Open Telekom Cloud too.
+    #[default]
+    Access,
+    /// With a key derived from the secret key for one day, region and service:
+    /// `Credential=…/<day>/<region>/<service>/sdk_request`. So does the older SDK of
+    /// Open Telekom Cloud, which leaves region and service empty.
+    ///
+    /// Also the query is sorted after it is encoded, without regard to case, and
+    /// blanks in header values are joined.
+    Scoped {
+        /// The region, or nothing.
+        region: String,
+        /// The service, such as `modelarts`, or nothing.
+        service: String,
+    },
+}
+
+impl Signing {
+    /// What is wrong before anything is sent.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let Self::Scoped { region, service } = self else {
+            return Ok(());
+        };
+        for (name, value) in [("region", region), ("service", service)] {
+            let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if !value.chars().all(good) {
+                return Err(Error::config(format!(
+                    "the {name} of the signature is {value:?}; only letters, digits, '-', '_' \
+                     and '.' can be in it"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The header that carries the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
@@ -29,7 +75,7 @@ pub(crate) struct Request<'a> {
     /// The query, decoded.
     pub(crate) query: &'a [(String, String)],
     /// The headers to sign, `host` and `x-sdk-date` among them.
-    pub(crate) headers: &'a [(String, String)],
+    pub(crate) headers: &'a [(&'a str, Cow<'a, str>)],
     pub(crate) body: &'a [u8],
 }
 
@@ -43,26 +89,45 @@ pub(crate) struct Signature {
     pub(crate) query: String,
 }
 
-/// Signs a request with the secret key; no key is derived from it, so one key is
-/// good for every region.
-pub(crate) fn sign(request: &Request<'_>, access_key: &str, secret_key: &str) -> Signature {
-    let mut headers: Vec<(String, &str)> = request
+/// Signs a request.
+pub(crate) fn sign(
+    request: &Request<'_>,
+    access_key: &str,
+    secret_key: &str,
+    signing: &Signing,
+) -> Signature {
+    let scoped = *signing != Signing::Access;
+    let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = request
         .headers
         .iter()
         // Gateways drop such headers, so signing them would break the signature.
         .filter(|(name, _)| !name.contains('_'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
+        .map(|(name, value)| {
+            let value = match scoped {
+                true => value
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .into(),
+                false => value.trim().into(),
+            };
+            let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                true => name.to_ascii_lowercase().into(),
+                false => Cow::Borrowed(*name),
+            };
+            (name, value)
+        })
         .collect();
     headers.sort();
     let header = |wanted: &str| {
         headers
             .iter()
             .find(|(name, _)| name == wanted)
-            .map_or("", |(_, value)| *value)
+            .map_or("", |(_, value)| value.as_ref())
     };
     let names = headers
         .iter()
-        .map(|(name, _)| name.as_str())
+        .map(|(name, _)| name.as_ref())
         .collect::<Vec<_>>()
         .join(";");
     let lines = headers
@@ -76,21 +141,43 @@ pub(crate) fn sign(request: &Request<'_>, access_key: &str, secret_key: &str) ->
         given if !given.is_empty() && !request.body.is_empty() => given.to_owned(),
         _ => hex(&Sha256::digest(request.body)),
     };
-    let query = canonical_query(request.query);
+    let query = if scoped {
+        scoped_query(request.query)
+    } else {
+        canonical_query(request.query)
+    };
     let canonical_request = format!(
         "{}\n{}\n{query}\n{lines}\n{names}\n{hash}",
         request.method.to_ascii_uppercase(),
         canonical_path(request.path),
     );
-    let to_sign = format!(
-        "SDK-HMAC-SHA256\n{}\n{}",
-        header(DATE),
-        hex(&Sha256::digest(&canonical_request))
-    );
-    let signature = hex(&hmac(secret_key.as_bytes(), to_sign.as_bytes()));
+    let date = header(DATE);
+    let hash = hex(&Sha256::digest(&canonical_request));
+    let (credential, to_sign, key) = match signing {
+        Signing::Access => (
+            // No key is derived, so one key is good for every region.
+            format!("Access={access_key}"),
+            format!("SDK-HMAC-SHA256\n{date}\n{hash}"),
+            secret_key.as_bytes().to_vec(),
+        ),
+        Signing::Scoped { region, service } => {
+            let day = date.get(..8).unwrap_or_default();
+            let scope = format!("{day}/{region}/{service}/sdk_request");
+            let mut key = format!("SDK{secret_key}").into_bytes();
+            for part in [day, region, service, "sdk_request"] {
+                key = hmac(&key, part.as_bytes());
+            }
+            (
+                format!("Credential={access_key}/{scope}"),
+                format!("SDK-HMAC-SHA256\n{date}\n{scope}\n{hash}"),
+                key,
+            )
+        }
+    };
+    let signature = hex(&hmac(&key, to_sign.as_bytes()));
     Signature {
         authorization: format!(
-            "SDK-HMAC-SHA256 Access={access_key}, SignedHeaders={names}, Signature={signature}"
+            "SDK-HMAC-SHA256 {credential}, SignedHeaders={names}, Signature={signature}"
         ),
         canonical_request,
         query,
@@ -115,21 +202,29 @@ fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    // Formatting byte by byte was a tenth of the time of a call.
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 0xf)]);
+    }
+    text
 }
 
 /// Decoded once, each segment encoded again, closed by a slash. Only the
 /// signature has that slash; the request keeps its path.
 fn canonical_path(path: &str) -> String {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let mut canonical = decoded
-        .split('/')
-        .map(|segment| utf8_percent_encode(segment, RESERVED).to_string())
-        .collect::<Vec<_>>()
-        .join("/");
+    let mut canonical = String::with_capacity(path.len() + 1);
+    for (index, segment) in decoded.split('/').enumerate() {
+        if index > 0 {
+            canonical.push('/');
+        }
+        canonical.extend(utf8_percent_encode(segment, RESERVED));
+    }
     if !canonical.ends_with('/') {
         canonical.push('/');
     }
@@ -137,7 +232,7 @@ fn canonical_path(path: &str) -> String {
 }
 
 /// Sorted by name, then value, before they are encoded.
-fn canonical_query(query: &[(String, String)]) -> String {
+pub(crate) fn canonical_query(query: &[(String, String)]) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
     query
@@ -149,6 +244,24 @@ fn canonical_query(query: &[(String, String)]) -> String {
                 utf8_percent_encode(value, RESERVED)
             )
         })
+        .collect::<Vec<_>>()
+        .join("&")
+}
+
+/// Encoded, then sorted without regard to case.
+fn scoped_query(query: &[(String, String)]) -> String {
+    let encode = |text: &str| utf8_percent_encode(text, RESERVED).to_string();
+    let mut query: Vec<_> = query
+        .iter()
+        .map(|(name, value)| {
+            let name = encode(name);
+            (name.to_ascii_lowercase(), name, encode(value))
+        })
+        .collect();
+    query.sort();
+    query
+        .into_iter()
+        .map(|(_, name, value)| format!("{name}={value}"))
         .collect::<Vec<_>>()
         .join("&")
 }
@@ -198,6 +311,13 @@ mod tests {
         headers
     }
 
+    fn borrowed(headers: &[(String, String)]) -> Vec<(&str, Cow<'_, str>)> {
+        headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str().into()))
+            .collect()
+    }
+
     #[test]
     fn sign_agrees_with_every_vector_of_the_official_signer() {
         let vectors: Vec<Value> =
@@ -224,11 +344,12 @@ mod tests {
                     method: vector["method"].as_str().unwrap(),
                     path: path(vector),
                     query: &query,
-                    headers: &headers,
+                    headers: &borrowed(&headers),
                     body: &body,
                 },
                 vector["ak"].as_str().unwrap(),
                 vector["sk"].as_str().unwrap(),
+                &Signing::Access,
             );
             assert_eq!(
                 signature.canonical_request, vector["canonical_request"],
@@ -300,11 +421,12 @@ mod tests {
                     method,
                     path: "/path",
                     query: &query,
-                    headers: std::slice::from_ref(&date),
+                    headers: &borrowed(std::slice::from_ref(&date)),
                     body,
                 },
                 "AccessKey",
                 "SecretKey",
+                &Signing::Access,
             )
             .authorization
         };
@@ -319,6 +441,58 @@ mod tests {
                 b"{\"Name\":\"test\",\"Id\":1}\n"
             )
             .ends_with("cecc2af119b18ab70b4d094c0750f3b42c02f254903179a0fc2cc72fc9db4f59")
+        );
+    }
+
+    #[test]
+    fn scoped_signatures_agree_with_the_script() {
+        let file: Value =
+            serde_json::from_str(include_str!("../tests/scoped-vectors.json")).unwrap();
+        let vectors = file["vectors"].as_array().unwrap();
+        assert!(!vectors.is_empty());
+        for vector in vectors {
+            let text = |key: &str| vector[key].as_str().unwrap();
+            let pairs = |key: &str| -> Vec<(String, String)> {
+                serde_json::from_value(vector[key].clone()).unwrap()
+            };
+            let (query, headers) = (pairs("query"), pairs("headers"));
+            let signature = sign(
+                &Request {
+                    method: text("method"),
+                    path: text("path"),
+                    query: &query,
+                    headers: &borrowed(&headers),
+                    body: text("body").as_bytes(),
+                },
+                text("ak"),
+                text("sk"),
+                &Signing::Scoped {
+                    region: text("region").to_owned(),
+                    service: text("service").to_owned(),
+                },
+            );
+            let name = text("name");
+            assert_eq!(
+                signature.canonical_request,
+                text("canonical_request"),
+                "{name}"
+            );
+            assert_eq!(signature.authorization, text("authorization"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_scope_takes_no_separators() {
+        let scoped = |region: &str, service: &str| Signing::Scoped {
+            region: region.to_owned(),
+            service: service.to_owned(),
+        };
+        assert!(scoped("", "").check().is_ok());
+        assert!(scoped("eu-de", "modelarts").check().is_ok());
+        assert_eq!(
+            scoped("eu-de", "a/b").check().unwrap_err().to_string(),
+            "the service of the signature is \"a/b\"; only letters, digits, '-', '_' and '.' can \
+             be in it"
         );
     }
 

@@ -28,7 +28,9 @@ pub(crate) fn configure(
             let before = extra.len();
             for certificate in CertificateDer::pem_slice_iter(pem) {
                 extra.push(certificate.map_err(|error| {
-                    Error::config(format!("the root certificate is not valid PEM: {error}"))
+                    // The error shows bytes; what they mean is all that helps.
+                    Error::config("the root certificate is cut off or is no valid PEM")
+                        .with_source(error)
                 })?);
             }
             if extra.len() == before {

@@ -2,6 +2,7 @@
 //! safe and useful.
 
 use std::{
+    borrow::Cow,
     fmt,
     future::Future,
     sync::{
@@ -12,10 +13,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use futures::{
-    StreamExt,
-    future::{Either, select},
-};
+use futures::future::{Either, select};
 use modelarts_api::{
     BoxFuture, Operation, Transport, TransportError, decode::OnDecode, types::Language,
 };
@@ -29,11 +27,11 @@ use tracing::Instrument;
 use crate::{
     auth::{Credentials, Kind, ProvideCredentials, Tools},
     clock::{Clock, since},
-    error::{Error, ErrorKind, chain},
+    error::{Error, ErrorKind},
     record::Record,
     refusal::{self, Refusal},
     retry::{Attempt, RetryPolicy, jitter, may_retry, retry_after},
-    sign,
+    sign::{self, Signing},
 };
 
 /// Answers longer than this are not read to their end.
@@ -41,13 +39,21 @@ const BODY_CAP: usize = 64 << 20;
 /// Error answers longer than this are cut; no useful one is.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
+const DATE: HeaderName = HeaderName::from_static(sign::DATE);
+const PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
+const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
+const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+
 /// The transport of this crate.
 #[derive(Clone)]
 pub(crate) struct Sender {
     pub(crate) endpoint: Url,
     pub(crate) project_id: String,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    /// What the provider of the credentials works with.
+    pub(crate) tools: Tools,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) signing: Signing,
     pub(crate) retry: RetryPolicy,
     /// How long a call may take, all attempts and pauses together.
     pub(crate) timeout: Duration,
@@ -115,6 +121,37 @@ struct Answer {
     body: Bytes,
 }
 
+/// A body as it comes. Most come in one piece, which is not copied.
+#[derive(Default)]
+struct Gathered {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Gathered {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if self.first.is_empty() {
+            self.first = chunk;
+        } else {
+            self.rest.extend_from_slice(&chunk);
+        }
+    }
+
+    fn finish(self) -> Bytes {
+        if self.rest.is_empty() {
+            return self.first;
+        }
+        let mut whole = BytesMut::with_capacity(self.first.len() + self.rest.len());
+        whole.extend_from_slice(&self.first);
+        whole.extend_from_slice(&self.rest);
+        whole.freeze()
+    }
+}
+
 /// Why an attempt brought no answer.
 struct Broken {
     attempt: Attempt,
@@ -169,9 +206,23 @@ impl Sender {
         self.shared.budget.deposit();
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
-            let (outgoing, credentials) = self.prepare(http, request, record).await?;
-            record.update(|facts| facts.attempts += 1);
-            let outcome = self.within(left, self.attempt(http, outgoing)).await;
+            let mut used = None;
+            let outcome = self
+                .within(left, async {
+                    let (outgoing, credentials) = self.prepare(request, record).await.map_err(
+                        // An IAM that cannot be reached for the moment is like a service
+                        // that cannot be: nothing was sent.
+                        |error| Broken {
+                            attempt: Attempt::NotSent,
+                            permanent: !error.is_retryable(),
+                            error,
+                        },
+                    )?;
+                    used = Some(credentials);
+                    record.update(|facts| facts.attempts += 1);
+                    self.attempt(http, outgoing).await
+                })
+                .await;
             let (attempt, wait, permanent) = match &outcome {
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
@@ -186,8 +237,8 @@ impl Sender {
                 facts.status = answer.map(|answer| answer.status.as_u16());
                 facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
             });
-            if let Ok(answer) = &outcome
-                && self.has_second_chance(answer, &credentials, &mut second_chance)
+            if let (Ok(answer), Some(credentials)) = (&outcome, &used)
+                && self.has_second_chance(answer, credentials, &mut second_chance)
             {
                 continue;
             }
@@ -261,22 +312,22 @@ impl Sender {
     }
 
     async fn attempt(&self, http: &reqwest::Client, request: Request) -> Result<Answer, Broken> {
-        let response = http
+        let mut response = http
             .execute(request)
             .await
             .map_err(|error| self.broken(error))?;
         let status = response.status();
-        let headers = response.headers().clone();
+        let headers = std::mem::take(response.headers_mut());
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
-        let mut body = BytesMut::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|error| self.broken(error))?;
-            if body.len() + chunk.len() <= cap {
-                body.extend_from_slice(&chunk);
+        let mut body = Gathered::default();
+        while let Some(mut chunk) = response.chunk().await.map_err(|error| self.broken(error))? {
+            let room = cap - body.len();
+            if chunk.len() <= room {
+                body.push(chunk);
             } else if failed {
-                body.extend_from_slice(&chunk[..cap - body.len()]);
+                chunk.truncate(room);
+                body.push(chunk);
                 break;
             } else {
                 return Err(Broken {
@@ -285,7 +336,8 @@ impl Sender {
                         ErrorKind::Unexpected,
                         format!("the answer is longer than {} MiB", BODY_CAP >> 20),
                     )
-                    .with_status(status.as_u16()),
+                    .with_status(status.as_u16())
+                    .with_request_id(request_id(&headers)),
                     permanent: true,
                 });
             }
@@ -304,14 +356,15 @@ impl Sender {
                             .unwrap_or("an unknown place".into()),
                     ),
                 )
-                .with_status(status.as_u16()),
+                .with_status(status.as_u16())
+                .with_request_id(request_id(&headers)),
                 permanent: true,
             });
         }
         Ok(Answer {
             status,
             headers,
-            body: body.freeze(),
+            body: body.finish(),
         })
     }
 
@@ -354,33 +407,28 @@ impl Sender {
         Broken {
             attempt,
             permanent: permanent || error.kind() == ErrorKind::Invalid,
-            error,
+            error: if permanent { error.permanent() } else { error },
         }
     }
 
     /// A copy of the request with the credentials of this moment, and these.
     async fn prepare(
         &self,
-        http: &reqwest::Client,
         request: &Request,
         record: &Record,
     ) -> Result<(Request, Credentials), Error> {
         let mut outgoing = request.try_clone().ok_or_else(|| {
             Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
         })?;
-        let tools = Tools {
-            http: http.clone(),
-            clock: Arc::clone(&self.clock),
-        };
-        let credentials = self.credentials.credentials(&tools).await?;
+        let credentials = self.credentials.credentials(&self.tools).await?;
         match &credentials.0 {
             Kind::Token(token) => {
                 outgoing
                     .headers_mut()
-                    .insert("x-auth-token", secret_header("token", token)?);
+                    .insert(AUTH_TOKEN, secret_header("token", token)?);
                 outgoing
                     .headers_mut()
-                    .insert("x-project-id", header("project id", &self.project_id)?);
+                    .insert(PROJECT_ID, header("project id", &self.project_id)?);
             }
             Kind::Keys {
                 access_key,
@@ -430,22 +478,31 @@ impl Sender {
             (Some(host), None) => host.to_owned(),
             (None, _) => return Err(Error::invalid("the request has no host")),
         };
-        let mut headers = vec![
-            ("host".to_owned(), host),
-            (sign::DATE.to_owned(), sign::date(self.now())),
-            ("x-project-id".to_owned(), self.project_id.clone()),
+        // What is added to the request.
+        let mut added: Vec<(HeaderName, Cow<'_, str>)> = vec![
+            (DATE, sign::date(self.now()).into()),
+            (PROJECT_ID, self.project_id.as_str().into()),
         ];
         if let Some(token) = security_token {
-            headers.push(("x-security-token".to_owned(), token.to_owned()));
+            added.push((SECURITY_TOKEN, token.into()));
         }
+        // What is signed beside it: this is there already.
+        let mut headers: Vec<(&str, Cow<'_, str>)> = added
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_ref().into()))
+            .collect();
+        headers.push(("host", host.into()));
         if let Some(kind) = request
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|v| v.to_str().ok())
         {
-            headers.push((CONTENT_TYPE.as_str().to_owned(), kind.to_owned()));
+            headers.push((CONTENT_TYPE.as_str(), kind.into()));
         }
-        let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let query: Vec<(String, String)> = match url.query() {
+            Some(_) => url.query_pairs().into_owned().collect(),
+            None => Vec::new(),
+        };
         let signature = sign::sign(
             &sign::Request {
                 method: request.method().as_str(),
@@ -459,24 +516,21 @@ impl Sender {
             },
             access_key,
             secret_key,
+            &self.signing,
         );
-        // What was signed is what is sent.
-        let query = Some(signature.query.as_str()).filter(|query| !query.is_empty());
-        request.url_mut().set_query(query);
-        for (name, value) in &headers {
-            if name == "host" || name == CONTENT_TYPE.as_str() {
-                continue;
-            }
-            let name: HeaderName = name
-                .parse()
-                .map_err(|_| Error::invalid("a header to sign has no valid name"))?;
-            let value = secret_header(name.as_str(), value)?;
+        drop(headers);
+        let authorization = secret_header("signature", &signature.authorization)?;
+        for (name, value) in added {
+            let value = secret_header(name.as_str(), &value)?;
             request.headers_mut().insert(name, value);
         }
-        let authorization = secret_header("signature", &signature.authorization)?;
         request
             .headers_mut()
             .insert(reqwest::header::AUTHORIZATION, authorization);
+        if !signature.query.is_empty() {
+            // What was signed is what is sent.
+            request.url_mut().set_query(Some(&signature.query));
+        }
         Ok(signature.canonical_request)
     }
 }
@@ -522,29 +576,35 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 /// Where a redirect leads, without what may be secret in it.
 fn host_of(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
-    Some(format!("{}://{}", url.scheme(), url.host_str()?))
+    url.host_str()?;
+    Some(url.origin().ascii_serialization())
 }
 
-/// The innermost cause, which says the most.
+/// The innermost cause, which says the most; those around it say "client error".
 fn cause(error: &reqwest::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), chain)
+    let mut innermost: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 #[cfg(feature = "rustls")]
 fn tls_refused(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut source = Some(error);
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<std::io::Error>()
-            && error
-                .get_ref()
-                .is_some_and(|inner| inner.is::<rustls::Error>())
-        {
-            return true;
-        }
+    let mut next = Some(error);
+    while let Some(error) = next {
         if error.is::<rustls::Error>() {
             return true;
         }
-        source = error.source();
+        // The source of an io::Error is that of what it wraps, not what it wraps; and
+        // one may wrap another.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
     }
     false
 }

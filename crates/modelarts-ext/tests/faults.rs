@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use modelarts_emulator::Fault;
 use modelarts_ext::{Error, ErrorKind, Job, Outcome, RetryPolicy, types::Phase};
-use support::{Site, message, refused};
+use support::{Site, message, refused, words_for_a_reset};
 
 const LIST: &str = "ListTrainingJobs";
 const SHOW: &str = "ShowTrainingJobDetails";
@@ -59,7 +59,8 @@ async fn waiting_longer_than_the_policy_admits_is_not_begun() {
     let error = refused(list(&site).await);
     assert_eq!(
         message(&error),
-        "ListTrainingJobs: services too many requests (ModelArts.2799, HTTP 429, request id REQUEST)"
+        "ListTrainingJobs: services too many requests (ModelArts.2799, HTTP 429, request id \
+         REQUEST); call less often"
     );
     assert!(error.is_throttled() && error.is_retryable());
     assert_eq!(site.clock.slept(), []);
@@ -135,7 +136,10 @@ async fn a_page_in_html_keeps_status_and_request_id() {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
     site.fault(1, LIST, Fault::Html { status: 502 });
     let error = refused(client.training_jobs().list().collect(1).await);
-    assert_eq!(message(&error), "TODO");
+    assert_eq!(
+        message(&error),
+        "ListTrainingJobs: an HTML page, \"502 Bad Gateway\" (HTTP 502, request id REQUEST)"
+    );
     assert_eq!(error.kind(), ErrorKind::Service);
     assert_eq!(error.status(), Some(502));
     assert_eq!(error.code(), None);
@@ -165,7 +169,14 @@ async fn a_reset_that_stays_is_told() {
     let site = Site::start().await;
     site.fault(9, LIST, Fault::Reset);
     let error = refused(list(&site).await);
-    assert_eq!(message(&error), "TODO");
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "ListTrainingJobs: the connection to {} broke: {why} (5 attempts)",
+            site.emulator.url()
+        )
+    );
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert_eq!((error.status(), error.request_id()), (None, None));
     assert_eq!(error.attempts(), 5);
@@ -197,34 +208,101 @@ async fn a_delete_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_create_is_not_sent_again_after_a_reset() {
-    for fault in [
-        Fault::Reset,
-        status(500, None),
-        status(503, None),
-        status(504, None),
+async fn a_create_that_may_have_been_executed_is_looked_for() {
+    // Executed or not: in the end it was executed once.
+    for (fault, sent) in [
+        (Fault::LostAnswer, 1),
+        (Fault::ResetMidBody, 1),
+        (Fault::Reset, 2),
+        (status(500, None), 2),
+        (status(503, None), 2),
+        (status(504, None), 2),
+        (Fault::Html { status: 502 }, 2),
     ] {
         let site = Site::start().await;
         site.fault(1, CREATE, fault);
-        let error = refused(site.script("reset", "").submit().await);
-        assert_eq!(error.attempts(), 1);
-        assert_eq!(site.count(CREATE), (1, 0));
-        assert_eq!(site.clock.slept(), []);
+        let job = site.script("lost", "").submit().await.unwrap();
+        assert_eq!(job.name(), "lost");
+        assert_eq!(site.count(CREATE), (sent, 1));
+        let jobs = list(&site).await.unwrap();
+        assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
+        // A job that is not there may only not be listed yet.
+        let looks = [Duration::from_secs(1), Duration::from_secs(3)];
+        assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
+        site.emulator.settled(job.id()).await;
     }
 }
 
 #[tokio::test]
-async fn a_create_whose_answer_is_lost_is_executed_once() {
+async fn a_create_that_is_lost_again_and_again() {
+    let site = Site::start().await;
+    site.fault(99, CREATE, Fault::Reset);
+    let error = refused(site.script("reset", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; it was sent 5 times, and no job \
+             named \"reset\" was found after it",
+            site.emulator.url()
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(site.count(CREATE), (5, 0));
+}
+
+#[tokio::test]
+async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
     let site = Site::start().await;
     site.fault(1, CREATE, Fault::LostAnswer);
-    let error = refused(site.script("lost", "").submit().await);
-    assert_eq!(message(&error), "TODO");
+    site.fault(99, LIST, status(503, None));
+    let error = refused(site.script("unsettled", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; the job may exist all the same: look for a job named \"unsettled\" before \
+             sending it again",
+            site.emulator.url()
+        )
+    );
     assert_eq!(error.kind(), ErrorKind::Connection);
-    assert_eq!(error.attempts(), 1);
     assert_eq!(site.count(CREATE), (1, 1));
-    let jobs = list(&site).await.unwrap();
-    assert_eq!(jobs.iter().map(Job::name).collect::<Vec<_>>(), ["lost"]);
-    site.emulator.settled(jobs[0].id()).await;
+}
+
+#[tokio::test]
+async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
+    let site = Site::start().await;
+    let job = site.script("again", "");
+    let older = site.run(job.clone()).await;
+    site.clock.advance(Duration::from_secs(300));
+    site.fault(1, CREATE, Fault::Reset);
+    let error = refused(job.submit().await);
+    assert!(error.is_conflict(), "{error}");
+    assert_eq!(site.count(CREATE), (3, 1));
+    assert_eq!(list(&site).await.unwrap()[0].id(), older.id());
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_corrected_once() {
+    let site = Site::start().await;
+    let clock = support::TestClock::new();
+    clock.advance(Duration::from_secs(7200));
+    let client = site.client().clock(clock.clone()).build().unwrap();
+    let answer = client
+        .call(|api| {
+            api.list_training_jobs()
+                .project_id(client.project_id())
+                .body(modelarts_ext::types::ListTrainingJobsRequest::builder())
+                .send()
+        })
+        .await
+        .unwrap();
+    assert_eq!(answer.attempts(), 2);
+    // From then on it is known.
+    client.training_jobs().list().collect(1).await.unwrap();
+    assert_eq!(site.count(LIST), (2, 2));
+    assert_eq!(clock.slept(), []);
 }
 
 #[tokio::test]

@@ -44,15 +44,13 @@ async fn a_job_is_made_and_read() {
         job.created_at(),
         Some(modelarts_ext::Clock::now(&site.clock))
     );
+    // The service writes OBS paths without their scheme.
     assert_eq!(
         job.outputs().collect::<Vec<_>>(),
-        [("train_url", "obs://bucket/out/")]
+        [("train_url", "/bucket/out/")]
     );
     let algorithm = job.details().algorithm.as_ref().unwrap();
-    assert_eq!(
-        algorithm.code_dir.as_deref(),
-        Some("obs://bucket/first/code/")
-    );
+    assert_eq!(algorithm.code_dir.as_deref(), Some("/bucket/first/code/"));
     assert_eq!(algorithm.parameters[0].value.as_deref(), Some("3"));
     assert_eq!(algorithm.environments["MODE"], "quick");
 
@@ -334,8 +332,8 @@ async fn a_log_is_followed_to_the_end_of_the_job() {
     let error = refused(job.logs("worker-7").preview().await);
     assert_eq!(
         message(&error),
-        "ShowTrainingJobLogsPreview: Invalid parameter(task_id worker-7 is not a task of the job). \
-         (ModelArts.2788, HTTP 400, request id REQUEST); Check the request parameter."
+        "ShowTrainingJobLogsPreview: Invalid parameter(task_id worker-7 is not a task of the job) \
+         (ModelArts.2788, HTTP 400, request id REQUEST); Check the request parameter"
     );
 }
 
@@ -464,8 +462,8 @@ async fn a_job_is_terminated() {
     let error = refused(job.terminate().await);
     assert_eq!(
         message(&error),
-        "StopTrainingJob: The job cannot be terminated. (ModelArts.2796, HTTP 409, request id \
-         REQUEST); Check whether the job status is valid."
+        "StopTrainingJob: The job cannot be terminated (ModelArts.2796, HTTP 409, request id \
+         REQUEST); Check whether the job status is valid"
     );
     assert!(error.is_conflict() && !error.is_not_found());
     assert_eq!(error.attempts(), 1);
@@ -490,7 +488,7 @@ async fn a_job_that_stops_itself() {
     });
     let end = job.wait().await.unwrap();
     drop(waiting);
-    let by = TerminatedBy::AutoStop;
+    let by = TerminatedBy::AutoStop { hours: 2 };
     assert_eq!(*end.outcome(), Outcome::Terminated { by });
 
     let error = refused(
@@ -501,7 +499,8 @@ async fn a_job_that_stops_itself() {
     );
     assert_eq!(
         message(&error),
-        "auto_stop 5400s: it must be whole hours, 1 or more"
+        "the job breaks a rule, so nothing was sent:\n  spec.auto_stop.duration = 1.5: a whole \
+         number (ModelArts.2788); round it"
     );
 }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, metadata::Metadata};
-use crate::{payload, workspace};
+use super::{Check, Outcome, metadata::Metadata, redocly};
+use crate::{payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -30,13 +30,23 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "spec",
-        about: "the description compiles and its examples fit",
+        about: "the description compiles, keeps the rules, and its examples fit",
         run: || passes(&mut itself(["spec"])?),
+    },
+    Check {
+        name: "redocly",
+        about: "Redocly's linter has nothing to say about the description",
+        run: redocly::run,
     },
     Check {
         name: "codegen",
         about: "the snapshots are the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
+    },
+    Check {
+        name: "schema",
+        about: "the generated types are the description",
+        run: || passes(&mut schema::command()),
     },
     Check {
         name: "payload",
@@ -77,6 +87,7 @@ const FIXTURES: &[(&str, &[&str])] = &[
             "stop.json",
         ],
     ),
+    ("Algorithm", &["algorithm_nulls.json"]),
     ("ListTrainingJobsResponse", &["list.json"]),
     (
         "ListTrainingJobEventsResponse",
@@ -87,6 +98,11 @@ const FIXTURES: &[(&str, &[&str])] = &[
         ],
     ),
     ("LogPreview", &["logs_preview.json"]),
+    ("ShowAutoSearchTrialsResponse", &["trials.json"]),
+    ("ShowTrainJobTagsResponse", &["tags.json"]),
+    ("ShowTrainingJobEnginesResponse", &["engines_filler.json"]),
+    ("ShowTrainingJobFlavorsResponse", &["flavors.json"]),
+    ("TrainingJobMetrics", &["metrics.json"]),
     ("Empty", &["delete_empty_string.json", "delete_null.json"]),
     ("ApiError", &["error_events.json", "error_train.json"]),
 ];
@@ -97,7 +113,8 @@ const NO_SCHEMA: &[&str] = &[
     "error_iam_nested.json",
 ];
 
-fn passes(command: &mut Command) -> Result<Outcome> {
+/// Runs a command and says how it ended.
+pub fn passes(command: &mut Command) -> Result<Outcome> {
     let status = command
         .status()
         .with_context(|| format!("{} could not be started", command.get_program().display()))?;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
-use super::json_schema;
+use super::{json_schema, offence::Offence, pointer::escape};
 
 /// An example, and the schema that it is of.
 pub struct Example<'a> {
@@ -97,12 +97,8 @@ fn is_schema(object: &Map<String, Value>) -> bool {
         .any(|key| object.contains_key(*key))
 }
 
-fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-/// One sentence for each way in which an example does not fit.
-pub fn check(description: &Value, examples: &[Example]) -> Result<Vec<String>> {
+/// One offence for each way in which an example does not fit.
+pub fn check(description: &Value, examples: &[Example]) -> Result<Vec<Offence>> {
     let components = json_schema::components(description);
     let mut offences = Vec::new();
     for example in examples {
@@ -119,7 +115,7 @@ pub fn check(description: &Value, examples: &[Example]) -> Result<Vec<String>> {
         offences.extend(validator.iter_errors(example.value).map(|error| {
             let at = error.instance_path().to_string();
             let at = if at.is_empty() { "as a whole" } else { &at };
-            format!("{}: {at}: {error}", example.place)
+            Offence::new(&example.place, format!("{at}: {error}"))
         }));
     }
     Ok(offences)
@@ -130,7 +126,8 @@ mod tests {
     use super::*;
 
     fn offences(description: &Value) -> Vec<String> {
-        check(description, &find(description)).unwrap()
+        let offences = check(description, &find(description)).unwrap();
+        offences.iter().map(ToString::to_string).collect()
     }
 
     fn description(name: &Value) -> Value {

@@ -13,6 +13,9 @@ use tokio::sync::watch;
 /// Sleeps that are shorter than this are pauses; all others are time limits.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// No test makes so many pauses; without a limit, what never ends would hang.
+const MOST: usize = 1000;
+
 /// Stands still, but for the pauses of the client: a pause ends at once and moves
 /// the clock on. Time limits only expire when a test [advances](Self::advance) it.
 ///
@@ -66,7 +69,14 @@ impl TestClock {
     }
 
     async fn pause(self, duration: Duration) {
-        self.0.slept.lock().unwrap().push(duration);
+        {
+            let mut slept = self.0.slept.lock().unwrap();
+            slept.push(duration);
+            assert!(
+                slept.len() < MOST,
+                "this does not come to an end: {slept:?}"
+            );
+        }
         tokio::task::yield_now().await;
         let step = self.0.steps.lock().unwrap().pop_front();
         if let Some(step) = step {

@@ -1,5 +1,7 @@
 //! A door in a training script, so that a test knows where the script is.
 
+use std::time::Duration;
+
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -26,9 +28,15 @@ impl Gate {
 
     /// Waits until a script stands at the gate.
     pub(crate) async fn reached(&self) -> Waiting {
-        let (mut stream, _) = self.0.accept().await.unwrap();
-        stream.read_exact(&mut [0]).await.unwrap();
-        Waiting(stream)
+        let reached = async {
+            let (mut stream, _) = self.0.accept().await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+            Waiting(stream)
+        };
+        // A bound for the worst case, so that a test fails instead of hanging.
+        tokio::time::timeout(Duration::from_secs(60), reached)
+            .await
+            .expect("the script has not come to the gate")
     }
 }
 

@@ -18,7 +18,7 @@ mod site;
 pub(crate) use child::{child, is_child};
 pub(crate) use clock::TestClock;
 pub(crate) use gate::Gate;
-pub(crate) use server::{Reply, Server, json_answer};
+pub(crate) use server::{PROJECT, Reply, Server, json_answer, read_request, words_for_a_reset};
 pub(crate) use site::Site;
 
 use modelarts_ext::Error;

@@ -97,6 +97,18 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
+/// What this system calls a connection that was reset.
+pub(crate) async fn words_for_a_reset() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    stream.set_zero_linger().unwrap();
+    drop(stream);
+    client.read(&mut [0]).await.unwrap_err().to_string()
+}
+
 async fn answer(
     mut stream: TcpStream,
     seen: Arc<Mutex<Vec<String>>>,

@@ -1,0 +1,220 @@
+//! The spellings of a value that were seen or must be expected, each with what
+//! decoding and encoding make of it.
+
+use serde_json::{Value, json};
+
+use crate::description::Kind;
+
+/// One value on its way.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub sent: Value,
+    /// What comes back; none when the field is left out.
+    pub returned: Option<Value>,
+    /// How many list elements are left out and counted.
+    pub dropped: usize,
+}
+
+fn case(sent: Value, returned: impl Into<Option<Value>>) -> Case {
+    Case {
+        sent,
+        returned: returned.into(),
+        dropped: 0,
+    }
+}
+
+fn gone(sent: Value) -> Case {
+    case(sent, None)
+}
+
+fn same(value: Value) -> Case {
+    case(value.clone(), value)
+}
+
+/// A value that no list of this kind can keep.
+pub fn beyond_help(kind: &Kind) -> Option<Value> {
+    match kind {
+        Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => Some(json!("......")),
+        Kind::Text | Kind::Open(_) => Some(json!({ "text": 1 })),
+        Kind::List(_) | Kind::Map { .. } => Some(json!(true)),
+        Kind::Any => None,
+    }
+}
+
+/// Every case of a field of this kind.
+pub fn all(kind: &Kind) -> Vec<Case> {
+    let mut cases = match kind {
+        Kind::Integer => vec![
+            same(json!(5)),
+            same(json!(-1)),
+            same(json!(9_007_199_254_740_993_i64)),
+            case(json!("5"), json!(5)),
+            case(json!(" 5 "), json!(5)),
+            case(json!("9007199254740993"), json!(9_007_199_254_740_993_i64)),
+            case(json!(5.0), json!(5)),
+            case(json!("5.0"), json!(5)),
+            gone(json!("")),
+        ],
+        Kind::Number => vec![
+            same(json!(0.5)),
+            same(json!(-1.0)),
+            case(json!(5), json!(5.0)),
+            case(json!("0.5"), json!(0.5)),
+            case(json!("5"), json!(5.0)),
+            gone(json!("")),
+        ],
+        Kind::Flag => vec![
+            same(json!(true)),
+            same(json!(false)),
+            case(json!("true"), json!(true)),
+            case(json!("False"), json!(false)),
+            case(json!(1), json!(true)),
+            case(json!(0), json!(false)),
+            gone(json!("")),
+        ],
+        Kind::Text => vec![
+            same(json!("text")),
+            same(json!("")),
+            same(json!("5")),
+            case(json!(5), json!("5")),
+            case(json!(0.5), json!("0.5")),
+            case(json!(true), json!("true")),
+        ],
+        Kind::Open(values) => {
+            let mut cases: Vec<_> = values.iter().map(|value| same(json!(value))).collect();
+            cases.extend([
+                same(json!("Never heard of")),
+                same(json!(values[0].to_lowercase())),
+                same(json!("")),
+                case(json!(7), json!("7")),
+            ]);
+            cases
+        }
+        Kind::Object(_) => vec![
+            same(json!({})),
+            case(json!({ "never heard of": [1] }), json!({})),
+            case(json!([{}]), json!({})),
+            gone(json!([])),
+            gone(json!([null])),
+            gone(json!("")),
+        ],
+        Kind::List(inner) => list(inner),
+        Kind::Map { inner, named } => map(inner, *named),
+        Kind::Any => vec![
+            same(json!(5)),
+            same(json!("text")),
+            same(json!([null, { "a": null }])),
+            same(json!({ "a": [] })),
+        ],
+    };
+    cases.push(gone(json!(null)));
+    cases
+}
+
+/// A plain value of a kind.
+fn plain(kind: &Kind) -> Value {
+    all(kind).swap_remove(0).sent
+}
+
+fn list(inner: &Kind) -> Vec<Case> {
+    let one = plain(inner);
+    let kept = |list: Vec<Value>| (!list.is_empty()).then_some(Value::Array(list));
+    let mut cases = vec![case(json!([one]), kept(element(inner, &one).0))];
+    cases.push(gone(json!([])));
+    cases.push(gone(json!("")));
+    let null = element(inner, &Value::Null);
+    let mut with_null = element(inner, &one).0;
+    with_null.extend(null.0);
+    cases.push(Case {
+        sent: json!([one, null]),
+        returned: kept(with_null),
+        dropped: null.1,
+    });
+    // Each spelling of an element.
+    for case in all(inner) {
+        let (list, dropped) = element(inner, &case.sent);
+        cases.push(Case {
+            sent: json!([case.sent]),
+            returned: kept(list),
+            dropped,
+        });
+    }
+    // A list of one, written as its element.
+    cases.push(match inner {
+        Kind::Object(_) => case(json!({}), json!([{}])),
+        Kind::Map { .. } => case(json!({ "a": one["key"] }), json!([{ "a": one["key"] }])),
+        Kind::Any => case(json!({ "a": 1 }), json!([{ "a": 1 }])),
+        Kind::List(inner) if **inner == Kind::Any => case(json!({ "a": 1 }), json!([[{ "a": 1 }]])),
+        // A list that has lost its one element is still one.
+        Kind::List(_) => Case {
+            sent: json!({ "a": 1 }),
+            returned: Some(json!([[]])),
+            dropped: 1,
+        },
+        // What an object says is no scalar.
+        _ => Case {
+            sent: json!({ "a": 1 }),
+            returned: None,
+            dropped: 1,
+        },
+    });
+    if let Some(beyond) = beyond_help(inner) {
+        cases.push(Case {
+            sent: json!([beyond, one]),
+            returned: kept(element(inner, &one).0),
+            dropped: 1,
+        });
+    }
+    cases
+}
+
+/// What becomes of one element of a list: what is in the list, and what is not.
+fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
+    let case = all(inner).into_iter().find(|case| case.sent == *sent);
+    let (kept, dropped) = case.unwrap().in_list(inner);
+    (kept.into_iter().collect(), dropped)
+}
+
+impl Case {
+    /// What a list of `inner` makes of this as an element: what it keeps, and how
+    /// many elements are left out, here or deeper.
+    pub fn in_list(self, inner: &Kind) -> (Option<Value>, usize) {
+        let collection = self.sent.is_array() || self.sent.is_object();
+        match (inner, self.returned) {
+            // A cell of a table keeps its place, also when it is null.
+            (Kind::Any, _) => (Some(self.sent), 0),
+            (_, Some(returned)) => (Some(returned), self.dropped),
+            // Only a field is left out when it is empty; an element stays.
+            (Kind::List(_), None) if collection => (Some(json!([])), self.dropped),
+            (Kind::Map { .. }, None) if collection => (Some(json!({})), self.dropped),
+            (_, None) => (None, self.dropped + 1),
+        }
+    }
+}
+
+fn map(inner: &Kind, named: bool) -> Vec<Case> {
+    let one = plain(inner);
+    let empty = named.then(|| json!({}));
+    let mut cases = vec![
+        same(json!({ "key": one })),
+        case(json!([{ "key": one }, null]), json!({ "key": one })),
+        case(json!([]), empty.clone()),
+        case(json!({}), empty.clone()),
+        gone(json!("")),
+    ];
+    for case in all(inner) {
+        let sent = json!({ "key": case.sent });
+        let returned = match (inner, case.returned) {
+            // Where any JSON is admitted, null is a value.
+            (Kind::Any, _) => Some(sent.clone()),
+            (_, Some(returned)) => Some(json!({ "key": returned })),
+            (_, None) => empty.clone(),
+        };
+        cases.push(Case {
+            sent,
+            returned,
+            dropped: case.dropped,
+        });
+    }
+    cases
+}

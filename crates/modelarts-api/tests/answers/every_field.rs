@@ -1,0 +1,128 @@
+//! Each field of each schema of answers, alone, in every spelling.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use modelarts_api::lenient::Dropped;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    cases::{self, Case},
+    description::{Description, Kind},
+    types,
+};
+
+/// Which tolerance a field is an instance of, for the counts.
+fn tolerance(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Integer => "integer",
+        Kind::Number => "number",
+        Kind::Flag => "flag",
+        Kind::Text => "text",
+        Kind::Open(_) => "enumeration",
+        Kind::Object(_) => "object",
+        Kind::List(_) => "list",
+        Kind::Map { .. } => "map",
+        Kind::Any => "any",
+    }
+}
+
+/// Sends an object with one field.
+fn check(schema: &str, field: &str, case: &Case) {
+    let body = json!({ field: case.sent });
+    let trip = types::of(schema)(body.to_string().as_bytes());
+    let (returned, dropped) = trip.unwrap_or_else(|error| panic!("{schema} {body}: {error}"));
+    let mut expected = Map::new();
+    if let Some(value) = &case.returned {
+        expected.insert(field.to_owned(), value.clone());
+    }
+    assert_eq!(returned, Value::Object(expected), "{schema} {body}");
+    let left_out = dropped.rows + dropped.nested;
+    assert_eq!(left_out, case.dropped, "{schema} {body}: {dropped:?}");
+}
+
+#[test]
+fn every_field_of_every_answer_has_every_tolerance() {
+    let description = Description::read();
+    let mut fields: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut checked = 0;
+    for schema in &description.in_answers {
+        for (field, kind) in description.fields(schema) {
+            for case in cases::all(&kind) {
+                check(schema, field, &case);
+                checked += 1;
+            }
+            *fields.entry(tolerance(&kind)).or_default() += 1;
+        }
+    }
+    println!("{checked} times (schema, field, case); fields: {fields:?}");
+    let total: usize = fields.values().sum();
+    assert_eq!(total, description.properties_in_answers());
+    assert!(total > 0);
+    // The fewest spellings that any kind has: four values and null.
+    assert!(checked >= 5 * total, "{checked} of {total}");
+    // None of the tolerances was checked on nothing.
+    let kinds: BTreeSet<_> = fields.keys().copied().collect();
+    let all = [
+        "any",
+        "enumeration",
+        "flag",
+        "integer",
+        "list",
+        "map",
+        "number",
+        "object",
+        "text",
+    ];
+    assert_eq!(kinds, BTreeSet::from(all));
+}
+
+#[test]
+fn every_answer_may_lack_everything_and_have_more() {
+    let description = Description::read();
+    let mut checked = 0;
+    for schema in &description.in_answers {
+        if !matches!(description.named(schema), Kind::Object(_)) {
+            continue;
+        }
+        for body in [
+            "{}",
+            r#"{"never heard of":{"a":[null]},"nor of this":null}"#,
+        ] {
+            let trip = types::of(schema)(body.as_bytes());
+            assert_eq!(trip, Ok((json!({}), Dropped::default())), "{schema} {body}");
+        }
+        checked += description.fields(schema).len();
+    }
+    // Each of these was missing once, and stood beside others once.
+    assert_eq!(checked, description.properties_in_answers());
+}
+
+#[test]
+fn a_body_that_is_a_list_has_the_tolerances_of_one() {
+    let description = Description::read();
+    let lists: Vec<_> = description
+        .roots
+        .iter()
+        .filter(|name| matches!(description.named(name), Kind::List(_)))
+        .collect();
+    assert_eq!(lists, ["ListTrainingJobTasksResponse"]);
+    for name in lists {
+        for case in cases::all(&description.named(name)) {
+            let trip = types::of(name)(case.sent.to_string().as_bytes());
+            // A field may say nothing; a body may not.
+            if [json!(null), json!("")].contains(&case.sent) {
+                let error = "the body is there and says nothing";
+                assert_eq!(trip, Err(error.to_owned()), "{}", case.sent);
+                continue;
+            }
+            let (returned, dropped) = trip.unwrap();
+            assert_eq!(
+                returned,
+                case.returned.unwrap_or(json!([])),
+                "{}",
+                case.sent
+            );
+            assert_eq!(dropped.rows + dropped.nested, case.dropped);
+        }
+    }
+}

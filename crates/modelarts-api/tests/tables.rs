@@ -1,0 +1,80 @@
+//! The tables: what the description says beside the types.
+// clippy knows tests by their attribute; what they call has none.
+#![allow(clippy::unwrap_used)]
+
+use modelarts_api::{LIMITS, OPERATIONS, Offset, Pagination, Place, Rule};
+
+fn pagination(operation: &str) -> Pagination {
+    let row = OPERATIONS.iter().find(|row| row.id == operation);
+    row.unwrap().pagination.unwrap()
+}
+
+#[test]
+fn a_list_says_how_it_is_asked_for_and_what_it_answers() {
+    let jobs = pagination("ListTrainingJobs");
+    assert_eq!((jobs.offset, jobs.place), (Offset::PageIndex, Place::Body));
+    assert_eq!(
+        (jobs.offset_name, jobs.limit_name, jobs.max_limit),
+        (Some("offset"), Some("limit"), Some(50))
+    );
+    assert_eq!((jobs.items, jobs.total), ("items", Some("total")));
+    assert_eq!((jobs.cursor, jobs.disputed), (None, false));
+    // One name in another, and a body that is the list.
+    assert_eq!(pagination("ShowAutoSearchTrials").items, "items.data");
+    assert_eq!(pagination("ListTrainingJobTasks").items, "");
+}
+
+#[test]
+fn lines_of_a_log_are_asked_for_by_a_cursor() {
+    let lines = pagination("ShowTrainingJobLogsFromAom");
+    assert_eq!(
+        (lines.offset, lines.disputed, lines.offset_name),
+        (Offset::LineCursor, true, None)
+    );
+    assert_eq!(
+        (lines.limit_name, lines.max_limit),
+        (Some("lines"), Some(500))
+    );
+    let cursor = lines.cursor.unwrap();
+    assert_eq!((cursor.name, cursor.order_name), ("base_line", "order"));
+    assert_eq!((cursor.first, cursor.last), ("start_line", "end_line"));
+}
+
+#[test]
+fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
+    let mut lists = 0;
+    for row in OPERATIONS {
+        let Some(paging) = row.pagination else {
+            continue;
+        };
+        lists += 1;
+        let has = (
+            paging.offset_name.is_some(),
+            paging.limit_name.is_some(),
+            paging.cursor.is_some(),
+        );
+        let needs = match paging.offset {
+            Offset::PageIndex | Offset::Record => (true, true, false),
+            Offset::LineCursor => (false, true, true),
+            _ => (false, false, false),
+        };
+        assert_eq!(has, needs, "{}", row.id);
+    }
+    assert_eq!(lists, 18);
+}
+
+#[test]
+fn limits_tell_whether_the_bound_itself_is_admitted() {
+    let rules = |schema: &str, field: &str| -> Vec<Rule> {
+        let of = |limit: &&modelarts_api::Limit| (limit.schema, limit.field) == (schema, field);
+        LIMITS.iter().filter(of).map(|limit| limit.rule).collect()
+    };
+    assert_eq!(
+        rules("ContainerFlavorRequest", "cpu_core_num"),
+        [Rule::ExclusiveMinimum(0.0)]
+    );
+    assert_eq!(
+        rules("ContainerFlavorRequest", "accelerator_num"),
+        [Rule::Minimum(0.0)]
+    );
+}

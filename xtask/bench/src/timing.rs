@@ -1,0 +1,79 @@
+//! Figures of rounds that take turns.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// What one round took.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    pub wall: Duration,
+    pub cpu: Duration,
+}
+
+/// A running round.
+pub struct Round {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Round {
+    pub fn start() -> Self {
+        Self {
+            wall: Instant::now(),
+            cpu: cpu(),
+        }
+    }
+
+    pub fn end(self) -> Spent {
+        Spent {
+            wall: self.wall.elapsed(),
+            cpu: cpu().saturating_sub(self.cpu),
+        }
+    }
+}
+
+/// The processor time of this process.
+fn cpu() -> Duration {
+    // The clock exists wherever this compiles.
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// The middle one of some figures.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The ratio of two kinds of rounds, pair by pair.
+pub struct Ratio {
+    pub wall: f64,
+    pub cpu: f64,
+}
+
+impl Ratio {
+    pub fn of(ours: &[Spent], floor: &[Spent]) -> Self {
+        let ratio = |part: fn(&Spent) -> Duration| {
+            let pairs = ours.iter().zip(floor);
+            median(
+                pairs
+                    .map(|(a, b)| part(a).as_secs_f64() / part(b).as_secs_f64())
+                    .collect(),
+            )
+        };
+        Self {
+            wall: ratio(|spent| spent.wall),
+            cpu: ratio(|spent| spent.cpu),
+        }
+    }
+}
+
+/// Microseconds for each of `calls`, in the middle round.
+pub fn micros(rounds: &[Spent], calls: u32, part: fn(&Spent) -> Duration) -> f64 {
+    median(
+        rounds
+            .iter()
+            .map(|spent| part(spent).as_secs_f64() * 1e6 / f64::from(calls))
+            .collect(),
+    )
+}

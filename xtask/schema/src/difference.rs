@@ -1,0 +1,79 @@
+//! One way in which a type is not what the description says.
+
+use std::fmt;
+
+use crate::shape::Shape;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The type.
+    pub name: String,
+    /// Its field; none for the type itself.
+    pub field: Option<String>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// There is no such type or field.
+    NotDerived,
+    /// The description has no such type or field.
+    NotDescribed,
+    Shape {
+        described: Shape,
+        derived: Shape,
+    },
+    /// Whether null is admitted.
+    Null {
+        described: bool,
+        /// What it is that the other side says otherwise of.
+        shape: Shape,
+        /// Whether it must be there, as derived.
+        required: bool,
+    },
+    Required {
+        described: bool,
+        shape: Shape,
+    },
+    /// A keyword that only one side has.
+    Keyword {
+        keyword: String,
+        described: bool,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(field) = &self.field {
+            write!(f, ".{field}")?;
+        }
+        f.write_str(": ")?;
+        let or = |is: bool, yes, no| if is { yes } else { no };
+        match &self.kind {
+            Kind::NotDerived => f.write_str("described, and not derived"),
+            Kind::NotDescribed => f.write_str("derived, and not described"),
+            Kind::Shape { described, derived } => {
+                write!(f, "described as {described}, derived as {derived}")
+            }
+            Kind::Null { described, .. } => write!(
+                f,
+                "described as {}, derived as {}",
+                or(*described, "nullable", "not nullable"),
+                or(*described, "not nullable", "nullable"),
+            ),
+            Kind::Required { described, .. } => write!(
+                f,
+                "described as {}, derived as {}",
+                or(*described, "required", "optional"),
+                or(*described, "optional", "required"),
+            ),
+            Kind::Keyword { keyword, described } => write!(
+                f,
+                "{keyword} is {}, and not {}",
+                or(*described, "described", "derived"),
+                or(*described, "derived", "described"),
+            ),
+        }
+    }
+}

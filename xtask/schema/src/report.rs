@@ -1,0 +1,80 @@
+//! What a comparison ends with.
+
+use std::fmt;
+
+use crate::{
+    described::Described,
+    difference::Difference,
+    explanations::{self, EXPLANATIONS, Explanation},
+    shape::Shape,
+};
+
+pub struct Report {
+    /// How many schemas were compared.
+    pub types: usize,
+    /// How many fields they have.
+    pub fields: usize,
+    /// What each explanation explains, in their order.
+    counts: [usize; EXPLANATIONS.len()],
+    unexplained: Vec<Difference>,
+}
+
+impl Report {
+    pub fn new(described: &Described, differences: Vec<Difference>) -> Self {
+        let fields = described.types.values().map(|it| match &it.shape {
+            Shape::Object(fields) => fields.len(),
+            _ => 0,
+        });
+        let mut report = Self {
+            types: described.types.len(),
+            fields: fields.sum(),
+            counts: [0; EXPLANATIONS.len()],
+            unexplained: Vec::new(),
+        };
+        for difference in differences {
+            match explanations::explain(&difference, described) {
+                Some(index) => report.counts[index] += 1,
+                None => report.unexplained.push(difference),
+            }
+        }
+        report
+    }
+
+    /// Whether everything is explained, and there was something to compare.
+    pub fn is_exact(&self) -> bool {
+        self.unexplained.is_empty() && self.types > 0
+    }
+
+    #[cfg(test)]
+    pub fn errors(&self) -> impl Iterator<Item = &Difference> {
+        self.unexplained.iter()
+    }
+
+    /// How many differences each explanation explains.
+    pub fn explained(&self) -> impl Iterator<Item = (&'static Explanation, usize)> {
+        EXPLANATIONS.iter().zip(self.counts)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { types, fields, .. } = self;
+        writeln!(f, "{types} schemas with {fields} fields; lowering explains")?;
+        for (explanation, count) in self.explained() {
+            let Explanation { name, says, .. } = explanation;
+            writeln!(f, "  {count:5}  {name}: {says}")?;
+        }
+        for difference in &self.unexplained {
+            writeln!(f, "error: {difference}")?;
+        }
+        if self.unexplained.is_empty() {
+            writeln!(f, "the types are the description")
+        } else {
+            writeln!(
+                f,
+                "{} differences are not explained",
+                self.unexplained.len()
+            )
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The description as the rules look at it: its schemas, parameters and
+//! operations, each with its place.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::pointer::join;
+
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "patch", "head", "options", "trace",
+];
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// A description, taken apart.
+pub struct Document<'a> {
+    root: &'a Value,
+    pub schemas: Vec<Schema<'a>>,
+    pub parameters: Vec<Parameter<'a>>,
+    pub operations: Vec<Operation<'a>>,
+    /// Media types of requests and answers.
+    pub bodies: Vec<Body<'a>>,
+    /// The named schemas that an answer can contain.
+    pub in_answers: BTreeSet<&'a str>,
+}
+
+/// A schema at any depth.
+pub struct Schema<'a> {
+    pub place: String,
+    pub value: &'a Value,
+    pub role: Role<'a>,
+}
+
+/// What a schema is to its surroundings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role<'a> {
+    /// Has a name under `components/schemas`.
+    Named(&'a str),
+    /// The value of a property.
+    Property,
+    /// The elements of a list, or the values of a map.
+    Element,
+    /// In `allOf`, `anyOf`, `oneOf` or `not`.
+    Part,
+    /// Of a parameter or a header.
+    Parameter,
+    /// Of a request or an answer.
+    Body,
+}
+
+/// A parameter, where it is defined.
+pub struct Parameter<'a> {
+    pub place: String,
+    pub value: &'a Value,
+}
+
+/// One operation.
+pub struct Operation<'a> {
+    pub place: String,
+    pub value: &'a Value,
+    /// Its parameters and those of its path, references followed.
+    pub parameters: Vec<&'a Value>,
+}
+
+/// One media type.
+pub struct Body<'a> {
+    pub place: String,
+    pub value: &'a Value,
+}
+
+impl<'a> Document<'a> {
+    pub fn new(root: &'a Value) -> Self {
+        let mut document = Self {
+            root,
+            schemas: Vec::new(),
+            parameters: Vec::new(),
+            operations: Vec::new(),
+            bodies: Vec::new(),
+            in_answers: BTreeSet::new(),
+        };
+        for (name, schema) in document.section("schemas") {
+            let place = join("/components/schemas", name);
+            document.schema(place, schema, Role::Named(name));
+        }
+        for (name, parameter) in document.section("parameters") {
+            document.parameter(join("/components/parameters", name), parameter);
+        }
+        for (name, header) in document.section("headers") {
+            let place = join("/components/headers", name);
+            document.schema_of(&place, header, Role::Parameter);
+        }
+        for (name, body) in document.section("requestBodies") {
+            document.content(&join("/components/requestBodies", name), body);
+        }
+        let mut answers = BTreeSet::new();
+        for (name, response) in document.section("responses") {
+            document.content(&join("/components/responses", name), response);
+            references(response, &mut answers);
+        }
+        for (path, item) in entries(root.get("paths")) {
+            document.path(&join("/paths", path), item, &mut answers);
+        }
+        document.in_answers = document.reachable(answers);
+        document
+    }
+
+    /// What a local reference leads to.
+    pub fn follow(&self, value: &'a Value) -> &'a Value {
+        value
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|reference| self.root.pointer(reference.strip_prefix('#')?))
+            .unwrap_or(value)
+    }
+
+    /// A value by its place in the whole description.
+    pub fn at(&self, place: &str) -> Option<&'a Value> {
+        self.root.pointer(place)
+    }
+
+    /// The named schema that a schema stands for: by reference, also in `allOf`.
+    pub fn resolve(&self, schema: &'a Value) -> &'a Value {
+        let wrapped = schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .and_then(|parts| parts.first())
+            .unwrap_or(schema);
+        self.follow(wrapped)
+    }
+
+    fn section(&self, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        entries(self.root.pointer(&join("/components", name)))
+    }
+
+    fn path(&mut self, place: &str, item: &'a Value, answers: &mut BTreeSet<&'a str>) {
+        let shared = list(item.get("parameters"));
+        self.parameters_at(&join(place, "parameters"), shared);
+        for (method, operation) in entries(Some(item)) {
+            if !METHODS.contains(&method.as_str()) {
+                continue;
+            }
+            let place = join(place, method);
+            let own = list(operation.get("parameters"));
+            self.parameters_at(&join(&place, "parameters"), own);
+            if let Some(body) = operation.get("requestBody") {
+                self.content(&join(&place, "requestBody"), body);
+            }
+            for (status, response) in entries(operation.get("responses")) {
+                let place = join(&join(&place, "responses"), status);
+                self.content(&place, response);
+                references(response, answers);
+            }
+            let parameters = shared.iter().chain(own).map(|p| self.follow(p)).collect();
+            self.operations.push(Operation {
+                place,
+                value: operation,
+                parameters,
+            });
+        }
+    }
+
+    fn parameters_at(&mut self, place: &str, parameters: &'a [Value]) {
+        for (index, parameter) in parameters.iter().enumerate() {
+            if parameter.get("$ref").is_none() {
+                self.parameter(join(place, &index.to_string()), parameter);
+            }
+        }
+    }
+
+    fn parameter(&mut self, place: String, value: &'a Value) {
+        self.schema_of(&place, value, Role::Parameter);
+        self.parameters.push(Parameter { place, value });
+    }
+
+    /// The media types and headers of a request or an answer.
+    fn content(&mut self, place: &str, holder: &'a Value) {
+        for (name, header) in entries(holder.get("headers")) {
+            let place = join(&join(place, "headers"), name);
+            self.schema_of(&place, header, Role::Parameter);
+        }
+        for (media_type, value) in entries(holder.get("content")) {
+            let place = join(&join(place, "content"), media_type);
+            self.schema_of(&place, value, Role::Body);
+            self.bodies.push(Body { place, value });
+        }
+    }
+
+    fn schema_of(&mut self, place: &str, holder: &'a Value, role: Role<'a>) {
+        if let Some(schema) = holder.get("schema") {
+            self.schema(join(place, "schema"), schema, role);
+        }
+    }
+
+    fn schema(&mut self, place: String, value: &'a Value, role: Role<'a>) {
+        for key in ["items", "additionalProperties"] {
+            if let Some(inner) = value.get(key).filter(|inner| inner.is_object()) {
+                self.schema(join(&place, key), inner, Role::Element);
+            }
+        }
+        if let Some(inner) = value.get("not") {
+            self.schema(join(&place, "not"), inner, Role::Part);
+        }
+        for key in ["allOf", "anyOf", "oneOf"] {
+            for (index, part) in list(value.get(key)).iter().enumerate() {
+                let place = join(&join(&place, key), &index.to_string());
+                self.schema(place, part, Role::Part);
+            }
+        }
+        for (name, property) in entries(value.get("properties")) {
+            let place = join(&join(&place, "properties"), name);
+            self.schema(place, property, Role::Property);
+        }
+        self.schemas.push(Schema { place, value, role });
+    }
+
+    fn reachable(&self, roots: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<&str> = roots.into_iter().collect();
+        while let Some(name) = open.pop() {
+            if found.insert(name) {
+                let mut next = BTreeSet::new();
+                if let Some(schema) = self.at(&join("/components/schemas", name)) {
+                    references(schema, &mut next);
+                }
+                open.extend(next);
+            }
+        }
+        found
+    }
+}
+
+/// The name in a reference to a schema.
+pub fn reference(value: &Value) -> Option<&str> {
+    value.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
+}
+
+/// The entries of an object; none if it is missing or no object.
+pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter)
+}
+
+/// The elements of a list; none if it is missing or no list.
+pub fn list(value: Option<&Value>) -> &[Value] {
+    value
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// Collects the names of the schemas that `value` refers to.
+fn references<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Object(object) => {
+            names.extend(reference(value));
+            for (key, inner) in object {
+                // An example is data, also when it looks like a reference.
+                if key != "example" && key != "examples" {
+                    references(inner, names);
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|inner| references(inner, names)),
+        _ => {}
+    }
+}

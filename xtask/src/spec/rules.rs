@@ -1,0 +1,90 @@
+//! What the description keeps to so that it can be compiled here, and so that
+//! generators of other languages neither break nor go silently wrong.
+//!
+//! Each rule comes from a failure that was seen: what it costs to break one is
+//! said at the rule.
+
+mod bodies;
+mod codes;
+mod compositions;
+mod described;
+mod effects;
+mod enums;
+mod formats;
+mod identifiers;
+mod inline;
+mod names;
+mod nullable;
+mod pagination;
+mod parameters;
+mod responses;
+mod rustdoc;
+mod version;
+
+#[cfg(test)]
+mod sample;
+
+use super::{document::Document, offence::Offence};
+
+/// One rule.
+pub struct Rule {
+    pub name: &'static str,
+    pub check: fn(&Document) -> Vec<Offence>,
+}
+
+macro_rules! rules {
+    ($($name:literal: $check:path,)*) => {
+        /// Every rule, in the order of their messages.
+        pub const ALL: &[Rule] = &[$(Rule { name: $name, check: $check }),*];
+    };
+}
+
+rules! {
+    "version": version::check,
+    "named-schemas": inline::named,
+    "no-title": inline::no_title,
+    "no-default": inline::no_default,
+    "open-objects": inline::open_objects,
+    "schema-names": names::schemas,
+    "property-names": names::properties,
+    "operation-ids": identifiers::operations,
+    "compositions": compositions::check,
+    "closed-enums": enums::closed,
+    "enum-values": enums::values,
+    "nullable": nullable::check,
+    "formats": formats::check,
+    "parameters": parameters::check,
+    "path-parameters": parameters::in_paths,
+    "responses": responses::check,
+    "body-examples": bodies::examples,
+    "json-bodies": bodies::json,
+    "described": described::check,
+    "rustdoc": rustdoc::check,
+    "x-effect": effects::effect,
+    "x-clouds": effects::clouds,
+    "x-error-codes": codes::check,
+    "x-pagination": pagination::check,
+    "extensions": effects::known_extensions,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{super::document::Document, ALL, sample};
+
+    #[test]
+    fn every_rule_is_silent_on_the_sample() {
+        let sample = sample::description();
+        let document = Document::new(&sample);
+        for rule in ALL {
+            assert_eq!((rule.check)(&document), [], "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = ALL.iter().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

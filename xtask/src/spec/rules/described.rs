@@ -1,0 +1,162 @@
+//! Everything that a reader can meet is described in at least one sentence.
+
+use serde_json::Value;
+
+use super::super::{
+    document::{Document, Role, entries, reference},
+    offence::Offence,
+    pointer::join,
+};
+
+pub fn check(document: &Document) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    let mut must = |place: &str, value: &Value| {
+        let place = join(place, "description");
+        match value.get("description").and_then(Value::as_str) {
+            None => offences.push(Offence::new(place, "missing; write at least one sentence")),
+            Some(text) if !is_sentence(text) => offences.push(Offence::new(
+                place,
+                "write a sentence: begin with a capital letter, a digit or code, end with a full stop",
+            )),
+            Some(_) => {}
+        }
+    };
+    if let Some(info) = document.at("/info") {
+        must("/info", info);
+    }
+    for schema in &document.schemas {
+        let named = matches!(schema.role, Role::Named(_) | Role::Property);
+        if named && reference(schema.value).is_none() {
+            must(&schema.place, schema.value);
+        }
+    }
+    for parameter in &document.parameters {
+        must(&parameter.place, parameter.value);
+    }
+    for (name, response) in entries(document.at("/components/responses")) {
+        must(&join("/components/responses", name), response);
+    }
+    for operation in &document.operations {
+        must(&operation.place, operation.value);
+        if let Some(body) = operation.value.get("requestBody") {
+            must(&join(&operation.place, "requestBody"), body);
+        }
+        let responses = join(&operation.place, "responses");
+        for (status, response) in entries(operation.value.get("responses")) {
+            if response.get("$ref").is_none() {
+                must(&join(&responses, status), response);
+            }
+        }
+    }
+    for operation in &document.operations {
+        if operation
+            .value
+            .get("summary")
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+        {
+            offences.push(Offence::new(
+                join(&operation.place, "summary"),
+                "missing; write in a few words what it does",
+            ));
+        }
+    }
+    // A reference in a property cannot be described.
+    for schema in &document.schemas {
+        if schema.role == Role::Property && reference(schema.value).is_some() {
+            offences.push(Offence::new(
+                &schema.place,
+                "a bare reference has no description; wrap it: description and allOf: [$ref]",
+            ));
+        }
+    }
+    offences
+}
+
+/// Whether the first paragraph is one, or introduces a list.
+fn is_sentence(text: &str) -> bool {
+    let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
+    let begins = paragraph
+        .chars()
+        .next()
+        .is_some_and(|first| first.is_uppercase() || first.is_ascii_digit() || first == '`');
+    // A list may follow its introduction without a blank line.
+    let sentence = paragraph
+        .split("\n- ")
+        .next()
+        .unwrap_or_default()
+        .trim_end();
+    begins && (sentence.ends_with('.') || sentence.ends_with(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{
+        super::sample::{CREATE, JOB, LIST, property_x, with, with_property},
+        *,
+    };
+
+    #[test]
+    fn what_is_not_described_fires() {
+        for place in [
+            JOB,
+            LIST,
+            "/info",
+            "/components/parameters/Offset",
+            "/components/responses/ApiError",
+            "/components/schemas/Job/properties/name",
+            &format!("{LIST}/parameters/2"),
+            &format!("{LIST}/responses/200"),
+            &format!("{CREATE}/requestBody"),
+        ] {
+            assert_eq!(
+                with(check, place, "description", json!(null)),
+                [format!(
+                    "{place}/description: missing; write at least one sentence"
+                )]
+            );
+        }
+        assert_eq!(
+            with(check, LIST, "summary", json!("")),
+            [format!(
+                "{LIST}/summary: missing; write in a few words what it does"
+            )]
+        );
+        let reference = json!({ "$ref": "#/components/schemas/Phase" });
+        assert_eq!(
+            with_property(check, reference),
+            [format!(
+                "{}: a bare reference has no description; wrap it: description and allOf: [$ref]",
+                property_x()
+            )]
+        );
+    }
+
+    #[test]
+    fn what_is_no_sentence_fires() {
+        for text in ["", " ", "The name", "the name.", "The name\n\nMore."] {
+            assert_eq!(
+                with(check, JOB, "description", json!(text)),
+                [format!(
+                    "{JOB}/description: write a sentence: begin with a capital letter, a digit or \
+                     code, end with a full stop"
+                )],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn sentences_and_lists_are_silent() {
+        for text in [
+            "The name.",
+            "`a` or `b`.\n\n- more",
+            "One of:\n- a\n- b",
+            "2 of them.",
+        ] {
+            assert_eq!(with(check, JOB, "description", json!(text)), [""; 0]);
+        }
+    }
+}

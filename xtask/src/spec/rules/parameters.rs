@@ -1,0 +1,204 @@
+//! Parameters that every generator sends alike.
+
+use serde_json::{Value, json};
+
+use super::super::{
+    document::{Document, Parameter, reference},
+    offence::Offence,
+    pointer::join,
+};
+
+/// In the path, the query or a header; scalars, or in the query lists.
+pub fn check(document: &Document) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for parameter in &document.parameters {
+        for (key, message) in wrong(document, parameter) {
+            offences.push(Offence::new(join(&parameter.place, key), message));
+        }
+    }
+    offences
+}
+
+fn wrong<'a>(
+    document: &Document<'a>,
+    parameter: &Parameter<'a>,
+) -> Vec<(&'static str, &'static str)> {
+    let mut wrong = Vec::new();
+    let says = |key: &str| parameter.value.get(key).and_then(Value::as_str);
+    let place = says("in").unwrap_or_default();
+    if !["path", "query", "header"].contains(&place) {
+        wrong.push((
+            "in",
+            "write path, query or header; progenitor has no cookies",
+        ));
+    }
+    // Lists are sent as `a=1&a=2` by all; other styles by one in three.
+    if parameter.value.get("explode") == Some(&json!(false)) {
+        wrong.push((
+            "explode",
+            "explode: false is sent in three ways by three generators; write a string, \
+             \"separated by commas\"",
+        ));
+    }
+    if says("style").is_some() {
+        wrong.push((
+            "style",
+            "remove it: only the default style is sent alike everywhere",
+        ));
+    }
+    let Some(schema) = parameter.value.get("schema") else {
+        wrong.push(("schema", "has no schema; content is not supported here"));
+        return wrong;
+    };
+    let kind = |schema: &'a Value| {
+        let schema = document.resolve(schema);
+        // An open enumeration is text.
+        let open = schema.get("anyOf").map(|_| "string");
+        schema.get("type").and_then(Value::as_str).or(open)
+    };
+    let scalar = |kind: Option<&str>| {
+        kind.is_some_and(|kind| ["string", "integer", "number", "boolean"].contains(&kind))
+    };
+    let fits = match kind(schema) {
+        Some("array") if place == "query" => schema.get("items").is_some_and(|i| scalar(kind(i))),
+        kind => scalar(kind),
+    };
+    if !fits {
+        wrong.push((
+            "schema",
+            "must be a string, integer, number or boolean, or in the query a list of them",
+        ));
+    }
+    wrong
+}
+
+/// An identifier of `..` or `` would address something else, so each has a named
+/// schema with a pattern, the one constraint that generated code enforces, or with
+/// a list of values.
+pub fn in_paths(document: &Document) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for parameter in &document.parameters {
+        if parameter.value.get("in") != Some(&json!("path")) {
+            continue;
+        }
+        if parameter.value.get("required") != Some(&json!(true)) {
+            let message = "write required: true; a path has no optional parts";
+            offences.push(Offence::new(join(&parameter.place, "required"), message));
+        }
+        let protected = parameter
+            .value
+            .get("schema")
+            .filter(|schema| reference(schema).is_some())
+            .map(|schema| document.follow(schema))
+            .is_some_and(|named| named.get("pattern").or(named.get("enum")).is_some());
+        if !protected {
+            let message = "refer to a named schema with a pattern that keeps out what would change \
+                           the path";
+            offences.push(Offence::new(join(&parameter.place, "schema"), message));
+        }
+    }
+    offences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sample::{LIST, with},
+        *,
+    };
+
+    /// What is wrong with the parameter `phase` after a change.
+    fn phase(key: &str, value: Value) -> Vec<String> {
+        with(check, &format!("{LIST}/parameters/2"), key, value)
+    }
+
+    #[test]
+    fn parameters_that_are_sent_in_many_ways_fire() {
+        let place = format!("{LIST}/parameters/2");
+        assert_eq!(
+            phase("in", json!("cookie")),
+            [
+                format!("{place}/in: write path, query or header; progenitor has no cookies"),
+                format!(
+                    "{place}/schema: must be a string, integer, number or boolean, or in the query \
+                     a list of them"
+                ),
+            ]
+        );
+        assert_eq!(
+            phase("explode", json!(false)),
+            [format!(
+                "{place}/explode: explode: false is sent in three ways by three generators; write \
+                 a string, \"separated by commas\""
+            )]
+        );
+        assert_eq!(
+            phase("style", json!("deepObject")),
+            [format!(
+                "{place}/style: remove it: only the default style is sent alike everywhere"
+            )]
+        );
+        assert_eq!(
+            phase("schema", json!(null)),
+            [format!(
+                "{place}/schema: has no schema; content is not supported here"
+            )]
+        );
+        for schema in [
+            json!({ "$ref": "#/components/schemas/Job" }),
+            json!({ "type": "array", "items": { "$ref": "#/components/schemas/Job" } }),
+            json!({}),
+        ] {
+            assert_eq!(
+                phase("schema", schema),
+                [format!(
+                    "{place}/schema: must be a string, integer, number or boolean, or in the query \
+                     a list of them"
+                )]
+            );
+        }
+    }
+
+    #[test]
+    fn scalars_and_lists_of_them_are_silent() {
+        let open = json!({ "$ref": "#/components/schemas/Phase" });
+        for schema in [
+            json!({ "type": "boolean" }),
+            json!({ "type": "array", "items": open }),
+            open,
+        ] {
+            assert_eq!(phase("schema", schema), [""; 0]);
+        }
+        assert_eq!(phase("explode", json!(true)), [""; 0]);
+    }
+
+    #[test]
+    fn identifiers_that_nothing_guards_fire() {
+        let place = "/components/parameters/ProjectId";
+        assert_eq!(
+            with(in_paths, place, "required", json!(null)),
+            [format!(
+                "{place}/required: write required: true; a path has no optional parts"
+            )]
+        );
+        let message = format!(
+            "{place}/schema: refer to a named schema with a pattern that keeps out what would \
+             change the path"
+        );
+        for schema in [
+            json!({ "type": "string", "pattern": "^a$" }),
+            json!({ "$ref": "#/components/schemas/Phase" }),
+        ] {
+            assert_eq!(with(in_paths, place, "schema", schema), [message.as_str()]);
+        }
+    }
+
+    #[test]
+    fn identifiers_with_a_pattern_or_a_list_of_values_are_silent() {
+        let place = "/components/parameters/ProjectId";
+        for name in ["ProjectId", "Order"] {
+            let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+            assert_eq!(with(in_paths, place, "schema", schema), [""; 0]);
+        }
+    }
+}

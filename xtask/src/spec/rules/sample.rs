@@ -1,0 +1,172 @@
+//! A small description that breaks no rule and has one of everything that is
+//! admitted; the tests of a rule break one thing in it.
+
+use serde_json::{Value, json};
+
+use super::super::{document::Document, offence::Offence};
+
+/// The schema of the sample that most tests change.
+pub const JOB: &str = "/components/schemas/Job";
+/// Its operation that lists.
+pub const LIST: &str = "/paths/~1v2~1{project_id}~1jobs/get";
+/// Its operation that creates.
+pub const CREATE: &str = "/paths/~1v2~1{project_id}~1jobs/post";
+
+pub fn description() -> Value {
+    json!({
+        "openapi": "3.0.3",
+        "info": { "title": "Sample", "version": env!("CARGO_PKG_VERSION"), "description": "A sample." },
+        "paths": { "/v2/{project_id}/jobs": {
+            "parameters": [{ "$ref": "#/components/parameters/ProjectId" }],
+            "get": {
+                "operationId": "ListJobs",
+                "summary": "List the jobs",
+                "description": "Lists the jobs, newest first.",
+                "x-effect": "read",
+                "x-clouds": ["huawei", "otc"],
+                "x-error-codes": [
+                    { "code": "ModelArts.0203", "status": 401, "retry": "token" },
+                    { "code": "ModelArts.50004000", "status": 400, "retry": "never" },
+                ],
+                "x-pagination": {
+                    "offset": "record", "in": "query", "offset-name": "offset",
+                    "limit-name": "limit", "max-limit": 50, "items": "page.jobs", "total": "total",
+                },
+                "parameters": [
+                    { "$ref": "#/components/parameters/Offset" },
+                    { "name": "limit", "in": "query", "description": "Size of a page.", "schema": { "type": "integer", "format": "int32", "minimum": 1 } },
+                    { "name": "phase", "in": "query", "description": "Only these.", "schema": { "type": "array", "items": { "type": "string" } } },
+                ],
+                "responses": {
+                    "200": {
+                        "description": "A page.",
+                        "content": { "application/json": {
+                            "schema": { "$ref": "#/components/schemas/ListJobsResponse" },
+                            "example": { "page": { "jobs": [] }, "total": 0 },
+                        } },
+                    },
+                    "204": { "description": "Not ready yet." },
+                    "4XX": { "$ref": "#/components/responses/ApiError" },
+                    "5XX": { "$ref": "#/components/responses/ApiError" },
+                },
+            },
+            "post": {
+                "operationId": "CreateJob",
+                "summary": "Create a job",
+                "description": "Creates a job.",
+                "x-effect": "create",
+                "x-clouds": ["otc"],
+                "x-error-codes": [{ "code": "ModelArts.2751", "status": 400, "retry": "never" }],
+                "requestBody": {
+                    "description": "The job.",
+                    "content": { "application/json": {
+                        "schema": { "$ref": "#/components/schemas/JobRequest" },
+                        "examples": { "small": { "value": { "name": "a" } } },
+                    } },
+                },
+                "responses": {
+                    "202": { "description": "It will be made." },
+                    "4XX": { "$ref": "#/components/responses/ApiError" },
+                    "5XX": { "$ref": "#/components/responses/ApiError" },
+                },
+            },
+        } },
+        "components": {
+            "parameters": {
+                "ProjectId": { "name": "project_id", "in": "path", "required": true, "description": "The project.", "schema": { "$ref": "#/components/schemas/ProjectId" } },
+                "Offset": { "name": "offset", "in": "query", "description": "Where the page begins.", "schema": { "type": "integer", "format": "int32" } },
+            },
+            "responses": { "ApiError": {
+                "description": "It was refused.",
+                "content": { "application/json": {
+                    "schema": { "$ref": "#/components/schemas/ApiError" },
+                    "example": { "error_code": "ModelArts.2751" },
+                } },
+            } },
+            "schemas": {
+                "ProjectId": { "type": "string", "description": "Id of a project.", "pattern": "^[a-z0-9]+$" },
+                "ApiError": {
+                    "type": "object", "description": "Why it was refused.",
+                    "properties": { "error_code": { "type": "string", "description": "The code." } },
+                },
+                "ListJobsResponse": {
+                    "type": "object", "description": "A page of jobs.",
+                    "properties": {
+                        "page": { "description": "The page.", "allOf": [{ "$ref": "#/components/schemas/JobPage" }] },
+                        "total": { "type": "integer", "format": "int32", "description": "All of them." },
+                    },
+                },
+                "JobPage": {
+                    "type": "object", "description": "The jobs of a page.", "nullable": true,
+                    "properties": {
+                        "jobs": { "type": "array", "description": "The jobs.", "nullable": true, "items": { "$ref": "#/components/schemas/Job" } },
+                    },
+                },
+                "Job": {
+                    "type": "object", "description": "A job.",
+                    "properties": {
+                        "name": { "type": "string", "description": "Its name, such as `a[0]` or `<b>`; see `https://example.com`." },
+                        "phase": { "description": "Its phase.", "allOf": [{ "$ref": "#/components/schemas/Phase" }] },
+                        "labels": { "type": "object", "description": "Its labels.", "additionalProperties": { "type": "string" } },
+                        "token": { "type": "string", "format": "password", "description": "Its token." },
+                        "extra": { "description": "Any JSON." },
+                        // A property with the name of a keyword.
+                        "title": { "type": "string", "description": "Its title." },
+                    },
+                },
+                "JobRequest": {
+                    "type": "object", "description": "A job to create.",
+                    "required": ["name"],
+                    "properties": {
+                        "name": { "type": "string", "description": "Its name.", "maxLength": 64 },
+                        "order": { "description": "Where it goes.", "allOf": [{ "$ref": "#/components/schemas/Order" }] },
+                    },
+                },
+                "Phase": {
+                    "description": "Phase of a job.",
+                    "anyOf": [{ "$ref": "#/components/schemas/KnownPhase" }, { "type": "string" }],
+                },
+                "KnownPhase": { "type": "string", "description": "The phases that are known.", "enum": ["Running", "Waiting"] },
+                "Order": { "type": "string", "description": "First or last.", "enum": ["first", "last"] },
+            },
+        },
+    })
+}
+
+/// What `check` says about the sample, changed by `edit`.
+pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)) -> Vec<String> {
+    let mut description = description();
+    edit(&mut description);
+    let offences = check(&Document::new(&description));
+    offences.iter().map(ToString::to_string).collect()
+}
+
+/// What it says when one key gets another value; null takes the key away.
+pub fn with(
+    check: fn(&Document) -> Vec<Offence>,
+    place: &str,
+    key: &str,
+    value: Value,
+) -> Vec<String> {
+    after(check, |description| {
+        let holder = description
+            .pointer_mut(place)
+            .and_then(Value::as_object_mut)
+            .expect(place);
+        if value.is_null() {
+            holder.remove(key).expect(key);
+        } else {
+            holder.insert(key.to_owned(), value);
+        }
+    })
+}
+
+/// The words that every message about a job's new property `x` begins with.
+pub fn property_x() -> String {
+    format!("{JOB}/properties/x")
+}
+
+/// What it says when the job has a property `x` with this schema.
+pub fn with_property(check: fn(&Document) -> Vec<Offence>, schema: Value) -> Vec<String> {
+    with(check, &format!("{JOB}/properties"), "x", schema)
+}
