@@ -499,7 +499,8 @@ async fn a_job_that_stops_itself() {
     );
     assert_eq!(
         message(&error),
-        "auto_stop 5400s: it must be whole hours, 1 or more"
+        "the job breaks a rule, so nothing was sent:\n  spec.auto_stop.duration = 1.5: a whole \
+         number (ModelArts.2788); round it"
     );
 }
 

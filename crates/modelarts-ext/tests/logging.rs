@@ -104,7 +104,7 @@ async fn logs_show_no_secret() {
             refused(jobs.get("some-job").await);
         }
         assert_eq!(job.wait().await.unwrap().errors(), 1);
-        let create = jobs.create("n").env("PASSWORD", ENVIRONMENT);
+        let create = jobs.create("n").env("PASSWORD", ENVIRONMENT).unchecked();
         refused(create.submit().await);
         assert_eq!(server.left(), 0);
         for request in server.requests() {
