@@ -54,8 +54,6 @@ pub(crate) fn variables(
     set("VC_WORKER_HOSTS", hosts.join(",").into());
     set("MA_DETECT_TRAIN_INJECT_CODE", text("1"));
     set("MA_HANG_DETECT_TIME", text("30"));
-    set("MA_PIP_HOST", text("pypi.org"));
-    set("MA_PIP_URL", text("https://pypi.org/simple"));
     set("MA_APIGW_ENDPOINT", text(emulator));
     set("PYTHONPATH", job_dir);
 

@@ -280,8 +280,6 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
             "MA_MOUNT_PATH",
             "MA_NUM_GPUS",
             "MA_NUM_HOSTS",
-            "MA_PIP_HOST",
-            "MA_PIP_URL",
             "MA_SCRIPT_INTERPRETER",
             "MA_TASK_INDEX",
             "MA_TASK_NAME",
