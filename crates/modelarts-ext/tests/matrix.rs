@@ -43,6 +43,7 @@ const FLOOD: usize = 50 << 20;
 const TOO_LONG: usize = 65 << 20;
 
 // All secrets contain "-hidden-".
+const ACCESS_KEY: &str = "ak-hidden-0";
 const SECRET_KEY: &str = "sk-hidden-1";
 const SECURITY_TOKEN: &str = "st-hidden-2";
 const TOKEN: &str = "tk-hidden-3";
@@ -699,7 +700,7 @@ async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         .timeout(HOUR);
     let builder = match who {
         Who::Keys => {
-            let keys = Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN);
+            let keys = Credentials::temporary_keys(ACCESS_KEY, SECRET_KEY, SECURITY_TOKEN);
             print(&mut printed, &keys);
             builder.credentials(keys)
         }
@@ -943,7 +944,7 @@ async fn no_row_shows_a_secret() {
     let mut printed = String::new();
     let mut requests = Vec::new();
     for credentials in [
-        Credentials::keys("AK", SECRET_KEY),
+        Credentials::keys(ACCESS_KEY, SECRET_KEY),
         Credentials::token(TOKEN),
     ] {
         print(&mut printed, &credentials);
@@ -963,10 +964,12 @@ async fn no_row_shows_a_secret() {
 
     // The requests did carry them.
     assert!(header(&requests, "x-security-token").contains(&SECURITY_TOKEN.to_owned()));
+    let signed = header(&requests, "authorization");
+    assert!(signed.iter().all(|value| value.contains(ACCESS_KEY)));
     assert!(header(&requests, "x-auth-token").contains(&format!("{TOKEN}-1")));
     assert!(requests.iter().any(|request| request.contains(ENVIRONMENT)));
     assert!(requests.iter().all(|request| !request.contains(SECRET_KEY)));
-    let signatures: Vec<_> = header(&requests, "authorization")
+    let signatures: Vec<_> = signed
         .iter()
         .map(|value| value.split_once("Signature=").unwrap().1.to_owned())
         .collect();
