@@ -188,6 +188,8 @@ impl Error {
     pub(crate) fn is_uncertain(&self) -> bool {
         self.0.call.uncertain
             // It answered that it did, in words that are not understood.
+            || self.0.kind != ErrorKind::Service
+                && self.status().is_some_and(|status| (200..300).contains(&status))
             || self.0.kind == ErrorKind::Decode
     }
 

@@ -36,13 +36,16 @@ pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> R
             Err(error) => error,
         };
         let exists = lost.is_some() && error.code() == Some(DUPLICATE);
-        if !exists && !error.is_uncertain() {
+        let refused = !error.is_uncertain();
+        if lost.is_none() && refused {
             return Err(error);
         }
         match find(client, &body, started).await {
             Ok(Some(job)) => return Ok(job),
             // Of this name, but another job: ours was refused.
             Ok(None) if exists => return Err(error),
+            // The one before may be listed even later than this.
+            Ok(None) if refused => return Err(unsettled(error, &body)),
             Ok(None) => {}
             Err(_) => return Err(unsettled(lost.unwrap_or(error), &body)),
         }

@@ -226,7 +226,7 @@ impl Sender {
             let (attempt, wait, permanent) = match &outcome {
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
-                    retry_after(&answer.headers, self.clock.now()),
+                    retry_after(&answer.headers, self.now()),
                     false,
                 ),
                 Err(broken) => (broken.attempt, None, broken.permanent),
@@ -246,7 +246,11 @@ impl Sender {
             let pause = again
                 .then(|| ceilings.next())
                 .flatten()
-                .map(|ceiling| wait.unwrap_or_else(|| jitter(ceiling)))
+                .map(|ceiling| {
+                    // A date that has passed, or a 0, is no reason to hurry.
+                    wait.filter(|wait| !wait.is_zero())
+                        .unwrap_or_else(|| jitter(ceiling))
+                })
                 .filter(|pause| {
                     let after = since(&*self.clock, started).saturating_add(*pause);
                     after < self.retry.max_elapsed && after < self.timeout

@@ -738,6 +738,8 @@ async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
             let create = jobs
                 .create("new")
                 .env("PASSWORD", ENVIRONMENT)
+                .custom_image("garden/leaves:1")
+                .flavor("modelarts.vm.cpu.2u")
                 .command(format!("run {ENVIRONMENT}"));
             print(&mut printed, &create);
             create.submit().await.map(named)
