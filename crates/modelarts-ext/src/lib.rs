@@ -133,6 +133,14 @@
 //! service; what makes a new thing, only if it cannot have been executed.
 //! [`RetryPolicy`] says how often and for how long.
 //!
+//! # TLS
+//!
+//! TLS is rustls with the ring provider and the certificates of the platform; with
+//! `default-features = false` and the feature `native-tls` it is the library of the
+//! platform. No default of the process is set. A program that uses reqwest itself
+//! should choose a TLS feature for it: Cargo joins the features of all users of a
+//! crate, and with `rustls-no-provider` alone `reqwest::Client::new()` panics.
+//!
 //! # Everything else
 //!
 //! [`Client::call`] reaches every operation of the description through the
