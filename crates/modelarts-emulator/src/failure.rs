@@ -47,7 +47,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// Why [`Emulator::wait_for`] gave up.
+/// Why [`Emulator::wait_for`](crate::Emulator::wait_for) gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitError {
