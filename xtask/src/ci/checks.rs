@@ -1,7 +1,12 @@
 //! The checks. All build into one target directory with one profile, so that
 //! later ones find what earlier ones have built.
 
-use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -198,6 +203,7 @@ fn examples() -> Result<Outcome> {
 }
 
 fn package() -> Result<Outcome> {
+    forget_unpacked()?;
     // Whether everything is committed is a question for a release; here it is
     // whether the packages build from what they contain.
     let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
@@ -205,6 +211,40 @@ fn package() -> Result<Outcome> {
         command.args(["--exclude", &unpublished]);
     }
     passes(&mut command)
+}
+
+/// Removes our packages from where cargo keeps what it has unpacked.
+///
+/// To verify packages that need one another, cargo makes a registry in the target
+/// directory and unpacks from it. Such sources are kept by the path of that registry
+/// and their version, and not made again when the package has changed meanwhile: a
+/// second run in the same place would build against the packages of the first.
+fn forget_unpacked() -> Result<()> {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let Some(sources) = home.map(|home| home.join("registry/src")) else {
+        return Ok(());
+    };
+    let Ok(registries) = fs::read_dir(sources) else {
+        return Ok(());
+    };
+    for registry in registries {
+        let registry = registry?;
+        // A registry in a directory has no host before the hyphen.
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in fs::read_dir(registry.path())? {
+            let package = package?;
+            let name = package.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("modelarts-") && name.ends_with(env!("CARGO_PKG_VERSION")) {
+                fs::remove_dir_all(package.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
