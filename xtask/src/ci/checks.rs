@@ -206,7 +206,14 @@ fn package() -> Result<Outcome> {
     forget_unpacked()?;
     // Whether everything is committed is a question for a release; here it is
     // whether the packages build from what they contain.
+    // A target directory of its own, made anew: what was built of an earlier package
+    // of the same version would be taken for built.
+    let target = workspace::root().join("target/package-check");
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
     let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
+    command.arg("--target-dir").arg(&target);
     for unpublished in Metadata::read()?.unpublished() {
         command.args(["--exclude", &unpublished]);
     }
