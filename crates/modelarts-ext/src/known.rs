@@ -25,6 +25,8 @@ pub(crate) struct Known {
     recent: VecDeque<String>,
     /// The same, where rows are unique.
     set: HashSet<String>,
+    /// Rows without an id that were read and are not where they should be.
+    missing: Vec<String>,
     /// Whether rows were read that are not remembered.
     forgotten: bool,
 }
@@ -35,6 +37,7 @@ impl Known {
             unique,
             recent: VecDeque::new(),
             set: HashSet::new(),
+            missing: Vec::new(),
             forgotten: false,
         }
     }
@@ -65,14 +68,39 @@ impl Known {
         }
     }
 
-    /// New rows come after this one. What was read behind it has gone, and would only be
-    /// looked for in vain.
-    pub(crate) fn cut_behind(&mut self, key: &str) {
-        if !self.unique && self.recent.iter().any(|known| known == key) {
-            while self.recent.back().is_some_and(|last| last != key) {
-                self.recent.pop_back();
+    /// Of a window the rows from `split` on are new. What was read and does not stand in
+    /// front of them is missing: it has gone, or lies behind rows that came in late. If
+    /// an equal row comes, it is taken for it, and not given again. Where it is another
+    /// one that only looks the same, it was given in its stead.
+    pub(crate) fn pass_over(&mut self, keys: &[String], split: usize, new: &mut [bool]) {
+        if self.unique {
+            return;
+        }
+        if let Some(last) = split.checked_sub(1).and_then(|last| keys.get(last))
+            && self.recent.contains(last)
+        {
+            let equal = |key: &&String| *key == last;
+            while self.recent.back().is_some_and(|key| key != last) {
+                self.missing.extend(self.recent.pop_back());
+            }
+            let read = self.recent.iter().rev().take_while(equal).count();
+            // A late one may stand between equal ones. A window that begins with one
+            // does not show them all.
+            let window = keys[..split].iter().filter(equal).count();
+            if keys[0] != *last {
+                for _ in window..read {
+                    self.missing.extend(self.recent.pop_back());
+                }
             }
         }
+        for (key, new) in keys.iter().zip(new).filter(|(_, new)| **new) {
+            if let Some(at) = self.missing.iter().position(|missing| missing == key) {
+                self.missing.remove(at);
+                *new = false;
+            }
+        }
+        let old = self.missing.len().saturating_sub(RECENT_ROWS);
+        self.missing.drain(..old);
     }
 
     pub(crate) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {

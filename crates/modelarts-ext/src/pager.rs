@@ -221,14 +221,13 @@ impl<S: Source> Pager<S> {
             self.go_on_from(end);
         }
 
-        if let Some(first) = new.iter().position(|new| *new) {
+        let mut given = new.clone();
+        if let Some(split) = new.iter().position(|new| *new) {
             self.searches = 0;
-            if first > 0 {
-                self.known.cut_behind(&keys[first - 1]);
-            }
+            self.known.pass_over(&keys, split, &mut given);
         }
         let mut items = batch.items;
-        let mut flags = new.iter();
+        let mut flags = given.iter();
         items.retain(|_| flags.next() == Some(&true));
         let new = keys.into_iter().zip(new).filter(|(_, new)| *new);
         self.known.remember(new.map(|(key, _)| key));

@@ -213,6 +213,51 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
     );
 }
 
+/// Late rows that push what was read behind the window: found by the properties below.
+#[test]
+fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
+    use Change::{Delete, Insert};
+    let at = |changes: &[(usize, Change)]| {
+        let mut list = vec![Vec::new(); 20];
+        for (request, change) in changes {
+            list[*request].push(*change);
+        }
+        list
+    };
+    let pushed = Setting {
+        in_flight: 2,
+        changes: at(&[(2, Insert(0, 1)), (10, Insert(229, 1)), (11, Insert(0, 1))]),
+        delays: vec![1, 0],
+        ..Setting::of(34)
+    };
+    // They come in between rows that are equal.
+    let split = Setting {
+        changes: at(&[
+            (0, Delete(0, 2)),
+            (2, Delete(0, 1)),
+            (10, Delete(0, 1)),
+            (12, Insert(0, 2)),
+            (14, Insert(644, 2)),
+        ]),
+        ..Setting::of(117)
+    };
+    for setting in [pushed, split] {
+        let setting = Setting {
+            meaning: Offset::PageIndex,
+            said: Offset::PageIndex,
+            total: false,
+            size: 1,
+            ..setting
+        };
+        let (rows, table) = setting.read::<false>();
+        let given = counts(rows.into_iter().map(|row| row / 3));
+        let came = counts(table.came.iter().map(|row| row / 3));
+        assert!(given.iter().all(|(row, count)| count <= &came[row]));
+        let stayed = counts(table.stayed.iter().map(|row| row / 3));
+        assert!(stayed.iter().all(|(row, count)| given[row] >= *count));
+    }
+}
+
 /// How a list may change.
 #[derive(Clone, Copy)]
 struct Course {
