@@ -10,6 +10,7 @@ mod regenerate;
 mod schema;
 mod snapshots;
 mod spec;
+mod venv;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
