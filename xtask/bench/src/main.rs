@@ -35,6 +35,9 @@ enum Command {
         /// How often each is built
         #[arg(long, default_value_t = 3)]
         rounds: usize,
+        /// Only programs with this crate
+        #[arg(long)]
+        only: Option<build::Crate>,
     },
     /// Only gets, for a profiler
     #[command(hide = true)]
@@ -50,11 +53,11 @@ fn main() -> Result<()> {
         Some(Command::Profile { calls }) => calls::profile(calls),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
-        Some(Command::Build { rounds }) => build::compare(rounds),
+        Some(Command::Build { rounds, only }) => build::compare(rounds, only),
         None => {
             calls::get()?;
             official::compare("python3")?;
-            build::compare(3)
+            build::compare(3, None)
         }
     }
 }
