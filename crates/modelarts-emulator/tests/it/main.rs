@@ -22,5 +22,6 @@ mod running;
 mod safety;
 mod search;
 mod signing;
+mod simulated;
 mod storage;
 mod support;
