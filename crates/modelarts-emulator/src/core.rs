@@ -13,6 +13,7 @@ use crate::faults::Faults;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
 use crate::metrics::Metrics;
+use crate::observe::Observer;
 use crate::operation::Counts;
 use crate::quotas::Quotas;
 use crate::records::Records;
@@ -46,6 +47,7 @@ pub(crate) struct Core {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
+    pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     work: Mutex<JoinSet<()>>,
 }
@@ -64,6 +66,7 @@ pub(crate) struct Parts {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: Store,
+    pub(crate) observer: Option<Observer>,
 }
 
 impl Core {
@@ -87,6 +90,7 @@ impl Core {
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),
+            observer: parts.observer,
             closing: watch::Sender::new(false),
             work: Mutex::default(),
         })

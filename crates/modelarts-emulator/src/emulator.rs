@@ -22,6 +22,7 @@ use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
 use crate::lifecycle::{RestartOn, Stop};
+use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
 use crate::process_runner::{ProcessRunner, Settings};
@@ -222,6 +223,7 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Builder {
@@ -259,6 +261,7 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            observer: None,
         }
     }
 }
@@ -412,6 +415,13 @@ impl Builder {
         self
     }
 
+    /// Who is told of each request for an operation of the service and of its answer, before the
+    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -514,6 +524,7 @@ impl Builder {
             restart_on: self.restart_on,
             scheduler,
             runner: Arc::new(runner) as Arc<dyn Runner>,
+            observer: self.observer,
         });
         resume::resume(&core);
         let router = routes::router(Arc::clone(&core));

@@ -13,6 +13,9 @@ mod control;
 mod durable;
 mod events;
 mod faults;
+/// The one that `cargo xtask spec` uses.
+#[path = "../../../../xtask/src/spec/json_schema.rs"]
+mod json_schema;
 #[cfg(feature = "cli")]
 mod operations;
 mod packages;
@@ -24,3 +27,4 @@ mod search;
 mod signing;
 mod storage;
 mod support;
+mod traffic;

@@ -46,6 +46,7 @@ pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
         project_id: text("project_id"),
         access_key: text("access_key"),
         secret_key: text("secret_key"),
+        checks: true,
     };
     Program {
         child,
