@@ -15,6 +15,7 @@ use crate::idle::Idle;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
 use crate::metrics::Metrics;
+use crate::observe::Observer;
 use crate::operation::Counts;
 use crate::quotas::Quotas;
 use crate::records::Records;
@@ -48,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
+    pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     work: Mutex<JoinSet<()>>,
     idle: Idle,
@@ -70,6 +72,7 @@ pub(crate) struct Parts {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: Store,
+    pub(crate) observer: Option<Observer>,
 }
 
 impl Core {
@@ -93,6 +96,7 @@ impl Core {
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),
+            observer: parts.observer,
             closing: watch::Sender::new(false),
             work: Mutex::default(),
             idle: Idle::default(),

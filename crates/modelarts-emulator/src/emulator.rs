@@ -24,6 +24,7 @@ use crate::faults::Faults;
 use crate::guard;
 use crate::lifecycle::{RestartOn, Stop};
 use crate::metrics::Metrics;
+use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
 use crate::process_runner::{ProcessRunner, Settings};
@@ -236,6 +237,7 @@ pub struct Builder {
     quota: Option<u32>,
     one_job_per_output: bool,
     simulated: Option<Script>,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Builder {
@@ -274,6 +276,7 @@ impl Default for Builder {
             quota: None,
             one_job_per_output: false,
             simulated: None,
+            observer: None,
         }
     }
 }
@@ -436,6 +439,13 @@ impl Builder {
         self
     }
 
+    /// Who is told of each request for an operation of the service and of its answer, before the
+    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -551,6 +561,7 @@ impl Builder {
             scheduler,
             runner,
             metrics,
+            observer: self.observer,
         });
         resume::resume(&core);
         let router = routes::router(Arc::clone(&core));
