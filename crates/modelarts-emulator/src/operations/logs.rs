@@ -119,7 +119,7 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
 
 pub(super) fn metrics(call: &Call<'_>) -> Outcome {
     let worker = worker(call)?;
-    match call.core.metrics.show(&worker.pod()) {
+    match call.core.metrics.show(&worker.pod())? {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }
