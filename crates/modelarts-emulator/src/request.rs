@@ -17,8 +17,8 @@ use crate::home::{DEFAULT_LOCAL_CODE_DIR, HomePath};
 use crate::obs::ObsPath;
 use crate::rules::Annotations;
 
-/// A checked request.
-#[derive(Debug)]
+/// A checked request. The default is that of a job whose request is still to be read.
+#[derive(Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
     pub(crate) given: Value,
@@ -58,6 +58,12 @@ pub(crate) enum Start {
     Command(String),
 }
 
+impl Default for Start {
+    fn default() -> Self {
+        Self::Command(String::new())
+    }
+}
+
 /// A hyper-parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -68,8 +74,9 @@ pub(crate) struct Parameter {
 }
 
 /// `spec.log_export_path`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum LogExport {
+    #[default]
     NotGiven,
     /// Given, but blank; the answer says `{}`.
     Blank,

@@ -1,14 +1,17 @@
-//! Measures the client against what one would write by hand.
+//! Measures the client against what one would write by hand, and the emulator.
 //!
-//! Everything is a ratio of two things measured in turn in one run, because single
+//! What is said of the client is a ratio of two things measured in turn in one run, because single
 //! figures of a shared machine say little. See `BENCH.md` for results.
 
 mod build;
 mod by_hand;
 mod calls;
+mod emulator;
 mod official;
 mod server;
 mod timing;
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -32,17 +35,24 @@ enum Command {
     },
     /// A clean build of a program that uses modelarts-ext, against one that uses reqwest
     Build,
+    /// The emulator: answers a second, ten thousand jobs, memory
+    Emulator,
     /// Only gets, for a profiler
     #[command(hide = true)]
     Profile { calls: u32 },
     /// Answers every request with the same job; for the other commands
     #[command(hide = true)]
     Serve,
+    /// An emulator in this directory; for the other commands
+    #[command(hide = true)]
+    Emulate { place: PathBuf },
 }
 
 fn main() -> Result<()> {
     match Cli::parse().command {
         Some(Command::Serve) => server::run(),
+        Some(Command::Emulate { place }) => emulator::serve(&place),
+        Some(Command::Emulator) => emulator::measure(),
         Some(Command::Profile { calls }) => calls::profile(calls),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
@@ -50,6 +60,7 @@ fn main() -> Result<()> {
         None => {
             calls::get()?;
             official::compare("python3")?;
+            emulator::measure()?;
             build::compare()
         }
     }
