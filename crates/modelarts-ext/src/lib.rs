@@ -209,6 +209,7 @@ mod patience;
 mod place;
 mod position;
 mod profile;
+mod reading;
 mod recommendations;
 mod record;
 mod refusal;
