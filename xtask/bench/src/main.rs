@@ -33,10 +33,14 @@ enum Command {
         #[arg(long, default_value = "python3")]
         python: String,
     },
-    /// A clean build of a program that uses modelarts-ext, against one that uses reqwest
-    Build,
     /// The emulator: answers a second, ten thousand jobs, memory
     Emulator,
+    /// Clean builds of programs that use our crates, against one that uses reqwest alone
+    Build {
+        /// How often each is built
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+    },
     /// Only gets, for a profiler
     #[command(hide = true)]
     Profile { calls: u32 },
@@ -56,12 +60,12 @@ fn main() -> Result<()> {
         Some(Command::Profile { calls }) => calls::profile(calls),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
-        Some(Command::Build) => build::compare(),
+        Some(Command::Build { rounds }) => build::compare(rounds),
         None => {
             calls::get()?;
             official::compare("python3")?;
             emulator::measure()?;
-            build::compare()
+            build::compare(3)
         }
     }
 }
