@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     iam::{self, Authority},
     job::TrainingJobs,
-    learned::Learned,
+    learned::Offsets,
     metadata::Metadata,
     mismatch,
     record::{Facts, Record},
@@ -34,7 +34,7 @@ struct Shared {
     http: reqwest::Client,
     sender: Sender,
     project_id: types::ProjectId,
-    event_offsets: Learned,
+    offsets: Offsets,
 }
 
 impl fmt::Debug for Client {
@@ -153,9 +153,9 @@ impl Client {
         &self.0.sender.clock
     }
 
-    /// What was found out about the offsets of events.
-    pub(crate) fn event_offsets(&self) -> &Learned {
-        &self.0.event_offsets
+    /// What was found out about offsets.
+    pub(crate) fn offsets(&self) -> &Offsets {
+        &self.0.offsets
     }
 
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
@@ -170,7 +170,7 @@ impl Client {
             http,
             sender,
             project_id,
-            event_offsets: Learned::default(),
+            offsets: Offsets::default(),
         }))
     }
 }

@@ -20,6 +20,11 @@ impl Cloud {
         }
     }
 
+    /// Whether logs can be read by the numbers of their lines.
+    pub(crate) fn numbers_lines(self) -> bool {
+        self == Self::Huawei
+    }
+
     /// The kinds of jobs that can be made.
     pub(crate) fn kinds(self) -> &'static [&'static str] {
         match self {

@@ -148,6 +148,7 @@
 //! The types are in [`types`].
 
 mod algorithm_facts;
+mod any_list;
 mod auth;
 mod auto_search;
 mod chain;
@@ -188,7 +189,12 @@ mod job_follow;
 mod known;
 mod learned;
 mod limits;
+mod line_cursor;
+#[cfg(test)]
+mod line_cursor_tests;
 mod list;
+mod list_algorithms;
+mod lists;
 mod logs;
 mod look_up;
 mod matches;
@@ -231,6 +237,7 @@ mod tail;
 mod tls;
 mod token;
 mod transport;
+mod trial;
 mod violation;
 mod volume;
 mod wait;
@@ -238,6 +245,7 @@ mod wait_all;
 mod window;
 
 pub use algorithm_facts::AlgorithmFacts;
+pub use any_list::List;
 pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use auto_search::Search;
 pub use channel::{Input, Output};
@@ -257,7 +265,8 @@ pub use input_size::check_input_size;
 pub use job::{Job, TrainingJobs};
 pub use job_follow::{FollowJob, News};
 pub use list::ListJobs;
-pub use logs::{LogItem, Logs};
+pub use list_algorithms::ListAlgorithms;
+pub use logs::{LogAccess, LogItem, Logs};
 pub use metadata::Metadata;
 pub use metrics::Series;
 pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
@@ -271,6 +280,7 @@ pub use renew::{FetchCredentials, Fetched, Renewing};
 pub use retry::RetryPolicy;
 pub use sign::Signing;
 pub use token::Password;
+pub use trial::Trial;
 pub use violation::{Report, Violation, Warning};
 pub use volume::Volume;
 pub use wait::{Observation, Wait, Waited};
