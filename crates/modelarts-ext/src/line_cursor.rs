@@ -46,10 +46,6 @@ pub(crate) struct LineCursor {
     open: Option<String>,
     /// The number of the last line that was seen.
     last: Option<String>,
-    /// Whether to look only behind the last line this time.
-    behind: bool,
-    /// Whether there is more behind the page of the last look.
-    further: bool,
     /// Whether the last look found something else than what was given before.
     doubt: bool,
 }
@@ -64,8 +60,6 @@ impl Default for LineCursor {
             shown: Vec::new(),
             open: None,
             last: None,
-            behind: false,
-            further: false,
             doubt: false,
         }
     }
@@ -98,18 +92,7 @@ impl LineCursor {
                 Some(page) => page,
                 None => return Ok(false),
             },
-            Some(base) => {
-                // Two looks that found nothing took turns: one sees whether what was read
-                // is still there, the other does not depend on how long an answer is.
-                if let Some(last) = self.last.clone().filter(|_| self.behind) {
-                    self.behind = false;
-                    self.further = !self.after(log, &last).await?.lines.is_empty();
-                    if !self.further {
-                        return Ok(false);
-                    }
-                }
-                self.after(log, &base).await?
-            }
+            Some(base) => self.after(log, &base).await?,
         };
         let mut size = 0;
         loop {
@@ -117,15 +100,8 @@ impl LineCursor {
                 return Ok(self.differs(page, items));
             }
             self.doubt = false;
-            let new = self.give(&page, items);
-            // Whether an open line has its end may only show by what is behind it.
-            if new == 0 && !std::mem::take(&mut self.further) && self.open.is_none() {
-                self.behind = true;
-                return Ok(false);
-            }
-            size += new;
+            size += self.give(&page, items);
             if size >= LOOK {
-                self.further = true;
                 return Ok(true);
             }
             let Some(last) = page.last else {
@@ -143,7 +119,6 @@ impl LineCursor {
                     items.push(LogItem::Line(line));
                 }
                 self.open = page.lines.pop();
-                self.further = true;
                 return Ok(false);
             }
             self.go_on_from(last, items);
@@ -153,18 +128,14 @@ impl LineCursor {
     /// Gives what is new on a page, and says how many bytes that was.
     fn give(&mut self, page: &Slice, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.shown.len()..].to_vec();
-        let before = self.open.take();
-        if page.open {
-            self.open = new.pop();
-        }
-        let grown = self.open != before;
+        self.open = if page.open { new.pop() } else { None };
         if page.last.is_some() {
             self.last.clone_from(&page.last);
         }
         self.shown.extend_from_slice(&new);
-        let size: usize = new.iter().map(|line| line.len() + 1).sum();
+        let size = new.iter().map(|line| line.len() + 1).sum();
         items.extend(new.into_iter().map(LogItem::Line));
-        size + usize::from(grown)
+        size
     }
 
     /// A line has others behind it, so it has its end.

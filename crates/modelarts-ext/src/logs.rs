@@ -9,7 +9,6 @@ use modelarts_api::{
 };
 
 use crate::{
-    cloud::Cloud,
     ending::Ending,
     error::{Error, ErrorKind},
     job::Job,
@@ -67,7 +66,7 @@ impl Logs {
     }
 
     /// How [`follow`](Self::follow) reads the log. If nothing is said: by the numbers of
-    /// its lines where the cloud documents that, by preview elsewhere and where the
+    /// its lines where the [cloud](crate::ClientBuilder::cloud) documents that, by preview elsewhere and where the
     /// service turns out to know no numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
@@ -173,10 +172,10 @@ enum Reader {
 
 impl Watcher {
     pub(crate) fn new(logs: Logs) -> Self {
-        let cloud = Cloud::of(logs.job.client().endpoint());
+        let numbers = logs.job.client().cloud().numbers_lines();
         let reader = match logs.access {
             Some(LogAccess::LineNumbers) => Reader::Lines(LineCursor::default()),
-            None if cloud.numbers_lines() => Reader::Lines(LineCursor::default()),
+            None if numbers => Reader::Lines(LineCursor::default()),
             _ => Reader::Preview(Tail::default()),
         };
         Self { logs, reader }
