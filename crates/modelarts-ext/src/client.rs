@@ -10,11 +10,12 @@ use crate::{
     auth::{ProvideCredentials, Tools},
     chain::{self, Found, Search, Wishes},
     clock::{Clock, SystemClock},
+    cloud::Cloud,
     environment::Environment,
     error::{Error, ErrorKind},
     iam::{self, Authority},
     job::TrainingJobs,
-    learned::Learned,
+    learned::Offsets,
     metadata::Metadata,
     mismatch,
     record::{Facts, Record},
@@ -34,7 +35,8 @@ struct Shared {
     http: reqwest::Client,
     sender: Sender,
     project_id: types::ProjectId,
-    event_offsets: Learned,
+    cloud: Cloud,
+    offsets: Offsets,
 }
 
 impl fmt::Debug for Client {
@@ -104,7 +106,8 @@ impl Client {
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         let mut sender = self.0.sender.clone();
         sender.timeout = timeout;
-        Self::assemble(self.0.http.clone(), sender, self.0.project_id.clone())
+        let project_id = self.0.project_id.clone();
+        Self::assemble(self.0.http.clone(), sender, project_id, self.0.cloud)
     }
 
     /// Calls a generated operation, with errors and facts of this crate.
@@ -153,16 +156,26 @@ impl Client {
         &self.0.sender.clock
     }
 
-    /// What was found out about the offsets of events.
-    pub(crate) fn event_offsets(&self) -> &Learned {
-        &self.0.event_offsets
+    /// Whose service it is.
+    pub(crate) fn cloud(&self) -> Cloud {
+        self.0.cloud
+    }
+
+    /// What was found out about offsets.
+    pub(crate) fn offsets(&self) -> &Offsets {
+        &self.0.offsets
     }
 
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
         &self.0.sender.retry
     }
 
-    fn assemble(http: reqwest::Client, sender: Sender, project_id: types::ProjectId) -> Self {
+    fn assemble(
+        http: reqwest::Client,
+        sender: Sender,
+        project_id: types::ProjectId,
+        cloud: Cloud,
+    ) -> Self {
         let base = sender.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(sender.clone()));
         Self(Arc::new(Shared {
@@ -170,7 +183,8 @@ impl Client {
             http,
             sender,
             project_id,
-            event_offsets: Learned::default(),
+            cloud,
+            offsets: Offsets::default(),
         }))
     }
 }
@@ -324,6 +338,7 @@ pub struct ClientBuilder {
     timeout: Duration,
     user_agent: Option<String>,
     language: Option<types::Language>,
+    cloud: Option<Cloud>,
 }
 
 impl Default for ClientBuilder {
@@ -344,6 +359,7 @@ impl Default for ClientBuilder {
             timeout: Duration::from_secs(120),
             user_agent: None,
             language: None,
+            cloud: None,
         }
     }
 }
@@ -505,6 +521,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Whose service it is. Default: the one that the endpoint belongs to, and of an
+    /// endpoint that belongs to neither, Open Telekom Cloud's.
+    pub fn cloud(mut self, cloud: Cloud) -> Self {
+        self.cloud = Some(cloud);
+        self
+    }
+
     /// The language of the service's messages. Default: the service's own.
     pub fn language(mut self, language: types::Language) -> Self {
         self.language = Some(language);
@@ -640,6 +663,7 @@ impl ClientBuilder {
             clock: Arc::clone(&self.clock),
         };
         Ok(Settled {
+            cloud: self.cloud.unwrap_or_else(|| Cloud::of(endpoint.as_str())),
             sender: Sender {
                 endpoint,
                 project_id: String::new(),
@@ -722,6 +746,7 @@ impl fmt::Debug for ClientBuilder {
 
 /// All of a client but the id of its project.
 struct Settled {
+    cloud: Cloud,
     sender: Sender,
     http: reqwest::Client,
     project: Project,
@@ -740,7 +765,7 @@ impl Settled {
             project_id: project_id.to_string(),
             ..self.sender
         };
-        Ok(Client::assemble(self.http, sender, project_id))
+        Ok(Client::assemble(self.http, sender, project_id, self.cloud))
     }
 
     /// Asks again when that may help, as often as calls are tried.

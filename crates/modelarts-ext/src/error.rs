@@ -220,6 +220,14 @@ impl Error {
             }
     }
 
+    /// Whether the service has no such operation. Gateways say so in many ways.
+    pub(crate) fn is_unknown_operation(&self) -> bool {
+        let known = self
+            .code()
+            .is_some_and(|code| code.starts_with("ModelArts."));
+        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
+    }
+
     /// Whether the service asks to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
