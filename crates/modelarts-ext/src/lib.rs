@@ -150,6 +150,7 @@
 mod algorithm_facts;
 mod auth;
 mod auto_search;
+mod budget;
 mod chain;
 mod change;
 mod channel;

@@ -34,7 +34,12 @@ enum Command {
     Build,
     /// Only gets, for a profiler
     #[command(hide = true)]
-    Profile { calls: u32 },
+    Profile {
+        calls: u32,
+        /// Those by hand instead of those of the SDK
+        #[arg(long)]
+        by_hand: bool,
+    },
     /// Answers every request with the same job; for the other commands
     #[command(hide = true)]
     Serve,
@@ -43,7 +48,7 @@ enum Command {
 fn main() -> Result<()> {
     match Cli::parse().command {
         Some(Command::Serve) => server::run(),
-        Some(Command::Profile { calls }) => calls::profile(calls),
+        Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build) => build::compare(),
