@@ -9,8 +9,8 @@ use reqwest::Url;
 use crate::{
     auth::{ProvideCredentials, Tools},
     chain::{self, Found, Search, Wishes},
-    clock::{Clock, SystemClock},
     cloud::Cloud,
+    clock::{Clock, SystemClock, since},
     environment::Environment,
     error::{Error, ErrorKind},
     iam::{self, Authority},
@@ -20,7 +20,7 @@ use crate::{
     mismatch,
     record::{Facts, Record},
     region::{self, Project, Service},
-    retry::{RetryPolicy, jitter},
+    retry::{RetryPolicy, pause},
     sign::Signing,
     tls,
     transport::{Common, Sender},
@@ -669,9 +669,9 @@ impl ClientBuilder {
                 project_id: String::new(),
                 credentials: found.credentials,
                 tools,
+                shared: Arc::new(Common::new(&self.retry, self.clock.now())),
                 clock: self.clock,
                 signing: self.signing,
-                shared: Arc::new(Common::new(&self.retry)),
                 retry: self.retry,
                 timeout: self.timeout,
                 language: self.language,
@@ -768,21 +768,26 @@ impl Settled {
         Ok(Client::assemble(self.http, sender, project_id, self.cloud))
     }
 
-    /// Asks again when that may help, as often as calls are tried.
+    /// Asks again when that may help, as often and as long as calls are tried.
     async fn find_project(&self) -> Result<String, Error> {
-        let mut ceilings = self.sender.retry.ceilings();
+        let (clock, policy) = (&*self.sender.clock, &self.sender.retry);
+        let started = clock.now();
+        let mut ceilings = policy.ceilings();
         loop {
             let error = match self.ask_project().await {
                 Ok(id) => return Ok(id),
                 Err(error) => error,
             };
-            match ceilings.next() {
-                Some(ceiling) if error.is_retryable() => {
-                    tracing::debug!(%error, "asking for the project again");
-                    self.sender.clock.sleep(jitter(ceiling)).await;
-                }
-                _ => return Err(error),
-            }
+            let wait = ceilings
+                .next()
+                .filter(|_| error.is_retryable())
+                .map(|ceiling| pause(error.retry_after(), ceiling))
+                .filter(|wait| since(clock, started).saturating_add(*wait) < policy.max_elapsed);
+            let Some(wait) = wait else {
+                return Err(error);
+            };
+            tracing::debug!(%error, ?wait, "asking for the project again");
+            clock.sleep(wait).await;
         }
     }
 

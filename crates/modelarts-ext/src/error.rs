@@ -37,6 +37,7 @@ pub(crate) struct Call {
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) uncertain: bool,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The kinds of errors.
@@ -176,6 +177,11 @@ impl Error {
                 .map_or(message.len(), |end| start + end);
             message.replace_range(start..end, "***");
         }
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.call.retry_after = wait;
         self
     }
 
@@ -327,6 +333,13 @@ impl Error {
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
+    }
+
+    /// How long the service asks to wait before the next call, as it said with its
+    /// last answer.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.call.retry_after
     }
 
     /// How long the call took, all attempts together.

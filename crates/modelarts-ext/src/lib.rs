@@ -152,6 +152,7 @@ mod answer_only;
 mod any_list;
 mod auth;
 mod auto_search;
+mod budget;
 mod chain;
 mod change;
 mod channel;

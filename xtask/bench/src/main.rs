@@ -43,7 +43,12 @@ enum Command {
     },
     /// Only gets, for a profiler
     #[command(hide = true)]
-    Profile { calls: u32 },
+    Profile {
+        calls: u32,
+        /// Those by hand instead of those of the SDK
+        #[arg(long)]
+        by_hand: bool,
+    },
     /// Answers every request with the same job; for the other commands
     #[command(hide = true)]
     Serve,
@@ -57,7 +62,7 @@ fn main() -> Result<()> {
         Some(Command::Serve) => server::run(),
         Some(Command::Emulate { place }) => emulator::serve(&place),
         Some(Command::Emulator) => emulator::measure(),
-        Some(Command::Profile { calls }) => calls::profile(calls),
+        Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build { rounds }) => build::compare(rounds),
