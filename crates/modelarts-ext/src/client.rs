@@ -9,8 +9,8 @@ use reqwest::Url;
 use crate::{
     auth::{ProvideCredentials, Tools},
     chain::{self, Found, Search, Wishes},
-    cloud::Cloud,
     clock::{Clock, SystemClock, since},
+    cloud::Cloud,
     environment::Environment,
     error::{Error, ErrorKind},
     iam::{self, Authority},
