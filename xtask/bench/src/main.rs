@@ -6,9 +6,16 @@
 mod build;
 mod by_hand;
 mod calls;
+mod decode;
+mod events;
+mod in_flight;
+mod memory;
 mod official;
 mod server;
+mod shapes;
 mod timing;
+
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -30,19 +37,37 @@ enum Command {
         #[arg(long, default_value = "python3")]
         python: String,
     },
+    /// Decoding pages of events and jobs, against plain structs
+    Decode,
+    /// A long list over a slow connection, with one page in flight and with eight
+    InFlight,
+    /// The memory that a list of a million events takes
+    Memory,
     /// A clean build of a program that uses modelarts-ext, against one that uses reqwest
     Build,
     /// Only gets, for a profiler
     #[command(hide = true)]
     Profile { calls: u32 },
-    /// Answers every request with the same job; for the other commands
+    /// Only decoding, for a profiler
     #[command(hide = true)]
-    Serve,
+    ProfileDecode { pages: u32 },
+    /// Answers requests for a job and its events; for the other commands
+    #[command(hide = true)]
+    Serve {
+        /// How many events the job has
+        events: u64,
+        /// How long a page of them takes, in milliseconds
+        delay: u64,
+    },
 }
 
 fn main() -> Result<()> {
     match Cli::parse().command {
-        Some(Command::Serve) => server::run(),
+        Some(Command::Serve { events, delay }) => server::run(events, Duration::from_millis(delay)),
+        Some(Command::ProfileDecode { pages }) => decode::profile(pages),
+        Some(Command::Decode) => decode::compare(),
+        Some(Command::InFlight) => in_flight::compare(),
+        Some(Command::Memory) => memory::measure(),
         Some(Command::Profile { calls }) => calls::profile(calls),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
@@ -50,6 +75,9 @@ fn main() -> Result<()> {
         None => {
             calls::get()?;
             official::compare("python3")?;
+            decode::compare()?;
+            in_flight::compare()?;
+            memory::measure()?;
             build::compare()
         }
     }
