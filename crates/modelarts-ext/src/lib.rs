@@ -72,6 +72,13 @@
 //! a row that was there all the time comes once, whatever came and went while the list
 //! was read. [`Page::position`] can be stored, and gone on from on another day.
 //!
+//! Besides jobs and their events there are [algorithms](Client::algorithms),
+//! [flavors](Client::flavors), [preset images](Client::engines),
+//! [experiments](Client::experiments), [tags](Client::job_tags),
+//! [quotas](Client::quotas), and of a job its [stages](Job::stages),
+//! [trials](Job::trials), [artifacts](Job::artifacts) and more: all operations that list
+//! something are streams of the same kind.
+//!
 //! # Waiting
 //!
 //! [`Job::wait`] is a value. Await it for the [`Outcome`], [`observe`](Wait::observe) it
@@ -100,7 +107,9 @@
 //! [`Job::follow`] tells everything that a job does and says: its phases, its events,
 //! the lines of all its logs. [`Events::follow`] and [`Logs::follow`] do one of these. A
 //! line that could not be had is a [gap](LogItem::Gap) with its size, never silence; an
-//! event has a [kind](Event::kind), so that no program has to read its text.
+//! event has a [kind](Event::kind), so that no program has to read its text. Logs are
+//! read by line numbers where the cloud has them, by preview elsewhere
+//! ([`LogAccess`]).
 //!
 //! ```no_run
 //! # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -118,6 +127,8 @@
 //! }
 //! # Ok(()) }
 //! ```
+//!
+//! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
 //!
 //! Each of these parts has a program in `examples/` that runs on the emulator: `lists`,
 //! `waiting`, `following`.

@@ -6,12 +6,17 @@
 mod build;
 mod by_hand;
 mod calls;
+mod decode;
 mod emulator;
+mod events;
+mod in_flight;
+mod memory;
 mod official;
 mod server;
+mod shapes;
 mod timing;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -49,20 +54,38 @@ enum Command {
         #[arg(long)]
         by_hand: bool,
     },
-    /// Answers every request with the same job; for the other commands
-    #[command(hide = true)]
-    Serve,
     /// An emulator in this directory; for the other commands
     #[command(hide = true)]
     Emulate { place: PathBuf },
+    /// Decoding pages of events and jobs, against plain structs
+    Decode,
+    /// A long list over a slow connection, with one page in flight and with eight
+    InFlight,
+    /// The memory that a list of a million events takes
+    Memory,
+    /// Only decoding, for a profiler
+    #[command(hide = true)]
+    ProfileDecode { pages: u32 },
+    /// Answers requests for a job and its events; for the other commands
+    #[command(hide = true)]
+    Serve {
+        /// How many events the job has
+        events: u64,
+        /// How long a page of them takes, in milliseconds
+        delay: u64,
+    },
 }
 
 fn main() -> Result<()> {
     match Cli::parse().command {
-        Some(Command::Serve) => server::run(),
         Some(Command::Emulate { place }) => emulator::serve(&place),
         Some(Command::Emulator) => emulator::measure(),
         Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
+        Some(Command::Serve { events, delay }) => server::run(events, Duration::from_millis(delay)),
+        Some(Command::ProfileDecode { pages }) => decode::profile(pages),
+        Some(Command::Decode) => decode::compare(),
+        Some(Command::InFlight) => in_flight::compare(),
+        Some(Command::Memory) => memory::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build { rounds }) => build::compare(rounds),
@@ -70,6 +93,9 @@ fn main() -> Result<()> {
             calls::get()?;
             official::compare("python3")?;
             emulator::measure()?;
+            decode::compare()?;
+            in_flight::compare()?;
+            memory::measure()?;
             build::compare(3)
         }
     }
