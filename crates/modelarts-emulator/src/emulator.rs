@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
 use crate::lifecycle::{RestartOn, Stop};
+use crate::metrics::Metrics;
+use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
 use crate::process_runner::{ProcessRunner, Settings};
@@ -30,9 +33,11 @@ use crate::quotas::Quotas;
 use crate::resume;
 use crate::routes;
 use crate::rules::Terms;
-use crate::runner::Runner;
+use crate::runner::{Runner, RunnerKind};
 use crate::scheduler::Scheduler;
+use crate::script::Script;
 use crate::server;
+use crate::simulated_runner::SimulatedRunner;
 use crate::store::{Job, Store};
 use crate::timing::Timing;
 
@@ -121,6 +126,15 @@ impl Emulator {
         self.core.counts.all()
     }
 
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::ManualClock), and returns when the
+    /// jobs have done all that was due. On the way it stops wherever something is due, so that
+    /// everything happens at its own time: hours of simulated jobs pass in one call. What
+    /// processes do takes real time, and no clock waits for it. False if the clock cannot be
+    /// moved.
+    pub async fn advance(&self, duration: Duration) -> bool {
+        self.core.advance(duration).await
+    }
+
     /// The python3 that runs boot files, if there is one on the PATH.
     pub async fn python3() -> Option<PathBuf> {
         python::python3().await.map(Path::to_owned)
@@ -163,11 +177,7 @@ impl Emulator {
         self.core.closing.send_replace(true);
         // An error would be the panic of a connection, which has been reported.
         let _ = (&mut self.server).await;
-        self.core.store.all(|jobs| {
-            for job in jobs {
-                job.ask_to_stop(Stop::Shutdown);
-            }
-        });
+        self.core.store.ask_all_to_stop(Stop::Shutdown);
         let mut work = self.core.take_work();
         let mut ended = async || while work.join_next().await.is_some() {};
         if tokio::time::timeout(self.core.timing.grace, ended())
@@ -189,7 +199,13 @@ impl Drop for Emulator {
         // Dropped tasks leave their process groups to the next line.
         self.core.take_work().abort_all();
         self.core.runner.kill_all();
+        // The next emulator on this directory need not wait for the last of those tasks.
+        self.core.store.database.close();
     }
+}
+
+fn unusable(error: rusqlite::Error) -> StartError {
+    StartError::Database(error.into())
 }
 
 /// The name of the user when none was given.
@@ -222,6 +238,8 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    simulated: Option<Script>,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Builder {
@@ -259,6 +277,8 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            simulated: None,
+            observer: None,
         }
     }
 }
@@ -270,9 +290,9 @@ impl Builder {
         self
     }
 
-    /// Where jobs have their directories, and where they are stored (`state.sqlite3`); made if it
-    /// does not exist. An emulator that starts on the directory of an earlier one goes on with its
-    /// jobs, as after the fault of a node. Default: temporary, and jobs are in memory only.
+    /// Where jobs have their directories, and where all state is stored (`state.sqlite3`); made if
+    /// it does not exist. An emulator that starts on the directory of an earlier one goes on with
+    /// its jobs, as after the fault of a node. Default: temporary, and the state is in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
@@ -331,6 +351,15 @@ impl Builder {
     /// is known to do that. Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
+        self
+    }
+
+    /// What becomes of the code of jobs. Default: [`RunnerKind::Process`].
+    pub fn runner(mut self, kind: RunnerKind) -> Self {
+        self.simulated = match kind {
+            RunnerKind::Process => None,
+            RunnerKind::Simulated(script) => Some(script),
+        };
         self
     }
 
@@ -412,6 +441,13 @@ impl Builder {
         self
     }
 
+    /// Who is told of each request for an operation of the service and of its answer, before the
+    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -440,38 +476,46 @@ impl Builder {
             Confined::create(&obs_root).map_err(|error| StartError::Directory(obs_root, error))?;
         let data =
             Confined::create(&data_dir).map_err(|error| StartError::Directory(data_dir, error))?;
+        // Before anything else: who holds the database may touch what is in the directory.
+        // Without a directory of its own, an emulator keeps its state in memory.
+        let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
+        let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
+        let database = Arc::new(database);
         let listener = TcpListener::bind(self.listen)
             .await
             .map_err(|error| StartError::Listen(self.listen, error))?;
         let address = listener
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
-        let settings = Settings {
-            obs: obs.clone(),
-            datasets: self.datasets.clone(),
-            nfs: self.nfs.clone(),
-            clock: Arc::clone(&self.clock),
-            url: format!("http://{address}"),
-            log_cap: self.log_cap,
-            install_packages: self.install_packages,
+        let metrics = Arc::new(Metrics::new(&database));
+        let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
+            Some(script) => {
+                let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
+                let metrics = Arc::clone(&metrics);
+                SimulatedRunner::new(data.root(), script, obs, clock, metrics)
+                    .map(|runner| Arc::new(runner) as _)
+            }
+            None => {
+                let settings = Settings {
+                    obs: obs.clone(),
+                    datasets: self.datasets.clone(),
+                    nfs: self.nfs.clone(),
+                    clock: Arc::clone(&self.clock),
+                    url: format!("http://{address}"),
+                    log_cap: self.log_cap,
+                    install_packages: self.install_packages,
+                };
+                ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
+            }
         };
-        let runner = ProcessRunner::new(data.root(), settings)
-            .map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
-        // Without a directory of its own, an emulator keeps its jobs in memory.
-        let database = match &self.data_dir {
-            None => None,
-            Some(_) => Some(
-                Database::open(&data.root().join("state.sqlite3")).map_err(StartError::Database)?,
-            ),
-        };
+        let runner =
+            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
             // The jobs of the last start belong to its project.
-            if let Some(database) = &database {
-                let id = database.setting("project_id", user.project_id);
-                user.project_id = id.map_err(StartError::Database)?;
-            }
+            let id = database.setting("project_id", user.project_id);
+            user.project_id = id.map_err(unusable)?;
             users.push(user);
         }
         if let Some(first) = users.first_mut() {
@@ -493,11 +537,10 @@ impl Builder {
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
         let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let store = Store::new(database).map_err(StartError::Database)?;
         let core = Core::new(Parts {
-            store,
-            accounts: Accounts::new(users, self.tokens, self.cloud.region()),
-            quotas: self.quota.map_or_else(Quotas::default, Quotas::with_jobs),
+            accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
+            quotas: Quotas::new(&database, self.quota),
+            store: Store::new(database),
             one_job_per_output: self.one_job_per_output,
             port: address.port(),
             clock: self.clock,
@@ -513,9 +556,11 @@ impl Builder {
             },
             restart_on: self.restart_on,
             scheduler,
-            runner: Arc::new(runner) as Arc<dyn Runner>,
+            runner,
+            metrics,
+            observer: self.observer,
         });
-        resume::resume(&core);
+        resume::resume(&core).map_err(unusable)?;
         let router = routes::router(Arc::clone(&core));
         let server = tokio::spawn(server::serve(listener, router, core.closing.subscribe()));
         Ok(Emulator {

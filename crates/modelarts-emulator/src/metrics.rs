@@ -4,30 +4,41 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use crate::clock::Moment;
+use crate::database::Database;
 use crate::flavors::Flavor;
 use crate::runner::Worker;
+use crate::scripted_metrics::Scripted;
 use crate::usage::Usage;
 
+/// The names of the series: always all six.
+pub(crate) const SERIES: [&str; 6] = [
+    "cpuUsage",
+    "memUsage",
+    "gpuUtil",
+    "gpuMemUsage",
+    "npuUtil",
+    "npuMemUsage",
+];
 /// No sample.
-const GAP: f64 = -1.0;
+pub(crate) const GAP: f64 = -1.0;
 /// The first minutes have no samples: the service's sampler warms up.
-const WARM_UP: usize = 2;
+pub(crate) const WARM_UP: usize = 2;
 /// Three days, as long as the console keeps them.
-const KEPT: usize = 3 * 24 * 60;
+pub(crate) const KEPT: i64 = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
-#[derive(Debug, Default)]
-pub(crate) struct Metrics(Mutex<HashMap<String, Series>>);
-
 #[derive(Debug)]
-struct Series {
-    start: Moment,
-    minutes: Vec<Minute>,
+pub(crate) struct Metrics {
+    pub(crate) database: Arc<Database>,
+    /// Those that run and have their values from a script.
+    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
 }
 
+/// The sums of one minute.
 #[derive(Clone, Copy, Debug, Default)]
 struct Minute {
     samples: u32,
@@ -36,9 +47,16 @@ struct Minute {
 }
 
 impl Metrics {
+    pub(crate) fn new(database: &Arc<Database>) -> Self {
+        Self {
+            database: Arc::clone(database),
+            scripted: Mutex::default(),
+        }
+    }
+
     /// What a worker used between two looks.
     pub(crate) fn add(
-        self: Arc<Self>,
+        &self,
         worker: &Worker,
         (before, earlier): (Moment, Usage),
         (now, usage): (Moment, Usage),
@@ -51,28 +69,60 @@ impl Metrics {
         let used = usage.cpu_millis.saturating_sub(earlier.cpu_millis) as f64;
         let cpu = 100.0 * used / elapsed / f64::from(cores);
         let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
-        let mut all = self.0.lock();
-        let series = all.entry(worker.pod()).or_insert_with(|| Series {
-            start: before,
-            minutes: Vec::new(),
+        let pod = worker.pod();
+        let added = self.database.write(|connection| {
+            let (series, start) = match series(connection, &pod)? {
+                Some(known) => known,
+                None => {
+                    let sql = "INSERT INTO series (pod, start) VALUES (?1, ?2)";
+                    connection.execute(sql, params![pod, before.millis()])?;
+                    (connection.last_insert_rowid(), before.millis())
+                }
+            };
+            let minute = (now.millis() - start).div_euclid(60_000);
+            if !(0..KEPT).contains(&minute) {
+                return Ok(());
+            }
+            let sql = "INSERT INTO minutes (series, minute, samples, cpu, memory)
+                       VALUES (?1, ?2, 1, ?3, ?4)
+                       ON CONFLICT DO UPDATE SET samples = samples + 1,
+                       cpu = cpu + excluded.cpu, memory = memory + excluded.memory";
+            let values = params![series, minute, cpu.min(100.0), memory.min(100.0)];
+            connection.prepare_cached(sql)?.execute(values)?;
+            Ok(())
         });
-        let minute = usize::try_from(now.since(series.start).as_secs() / 60).unwrap_or(KEPT);
-        if minute >= KEPT {
-            return;
+        if let Err(error) = added {
+            tracing::error!(pod, %error, "a sample is not stored");
         }
-        if series.minutes.len() <= minute {
-            series.minutes.resize(minute + 1, Minute::default());
-        }
-        let minute = &mut series.minutes[minute];
-        minute.samples += 1;
-        minute.cpu += cpu.min(100.0);
-        minute.memory += memory.min(100.0);
     }
 
-    /// All six series of a pod; nothing before its first sample.
-    pub(crate) fn show(&self, pod: &str) -> Option<Value> {
-        let all = self.0.lock();
-        let minutes = &all.get(pod)?.minutes;
+    /// All six series of a pod at a moment; nothing before its first sample.
+    pub(crate) fn show(&self, pod: &str, now: Moment) -> rusqlite::Result<Option<Value>> {
+        if let Some(given) = self.given(pod, now)? {
+            return Ok(Some(given));
+        }
+        let minutes = self.database.read(|connection| {
+            let Some((series, _)) = series(connection, pod)? else {
+                return Ok(None);
+            };
+            let sql = "SELECT minute, samples, cpu, memory FROM minutes
+                       WHERE series = ?1 ORDER BY minute";
+            let mut select = connection.prepare_cached(sql)?;
+            let mut rows = select.query([series])?;
+            let mut minutes: Vec<Minute> = Vec::new();
+            while let Some(row) = rows.next()? {
+                minutes.resize(row.get(0)?, Minute::default());
+                minutes.push(Minute {
+                    samples: row.get(1)?,
+                    cpu: row.get(2)?,
+                    memory: row.get(3)?,
+                });
+            }
+            Ok(Some(minutes))
+        })?;
+        let Some(minutes) = minutes else {
+            return Ok(None);
+        };
         let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
             minutes
                 .iter()
@@ -86,19 +136,41 @@ impl Metrics {
                 })
                 .collect()
         };
-        let absent = vec![GAP; minutes.len()];
-        Some(json!({"metrics": [
-            {"metric": "cpuUsage", "value": series(|minute| minute.cpu)},
-            {"metric": "memUsage", "value": series(|minute| minute.memory)},
-            {"metric": "gpuUtil", "value": absent},
-            {"metric": "gpuMemUsage", "value": absent},
-            {"metric": "npuUtil", "value": absent},
-            {"metric": "npuMemUsage", "value": absent},
-        ]}))
+        Ok(Some(rows(|name| match name {
+            "cpuUsage" => series(|minute| minute.cpu),
+            "memUsage" => series(|minute| minute.memory),
+            // There are no cards on this machine.
+            _ => vec![GAP; minutes.len()],
+        })))
     }
 
     /// Forgets a pod.
     pub(crate) fn remove(&self, pod: &str) {
-        self.0.lock().remove(pod);
+        self.scripted.lock().remove(pod);
+        let removed = self.database.write(|connection| {
+            connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
+            if let Some((series, _)) = series(connection, pod)? {
+                connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
+                connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
+            }
+            Ok(())
+        });
+        if let Err(error) = removed {
+            tracing::error!(pod, %error, "the metrics of a pod are left");
+        }
     }
+}
+
+/// The answer, with the values of each series.
+pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": rows})
+}
+
+/// The number of a pod's series, and its start.
+fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT number, start FROM series WHERE pod = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));
+    found.optional()
 }

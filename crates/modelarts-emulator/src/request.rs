@@ -17,8 +17,8 @@ use crate::home::{DEFAULT_LOCAL_CODE_DIR, HomePath};
 use crate::obs::ObsPath;
 use crate::rules::Annotations;
 
-/// A checked request.
-#[derive(Debug)]
+/// A checked request. The default is that of a job whose request is still to be read.
+#[derive(Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
     pub(crate) given: Value,
@@ -58,6 +58,12 @@ pub(crate) enum Start {
     Command(String),
 }
 
+impl Default for Start {
+    fn default() -> Self {
+        Self::Command(String::new())
+    }
+}
+
 /// A hyper-parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -68,8 +74,9 @@ pub(crate) struct Parameter {
 }
 
 /// `spec.log_export_path`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum LogExport {
+    #[default]
     NotGiven,
     /// Given, but blank; the answer says `{}`.
     Blank,
@@ -166,6 +173,18 @@ impl JobRequest {
     pub(crate) fn auto_stop(&self) -> Option<Duration> {
         self.auto_stop_hours
             .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
+    }
+
+    /// How long there must be no sign of life before the job counts as hanging:
+    /// `MA_HANG_DETECT_TIME` in minutes, 30 if the job does not say.
+    pub(crate) fn hang_time(&self) -> Duration {
+        let variables = self.environments.as_ref();
+        let minutes = variables
+            .and_then(|variables| variables.get("MA_HANG_DETECT_TIME"))
+            .and_then(|text| text.parse().ok())
+            .filter(|minutes| *minutes > 0)
+            .unwrap_or(30_u32);
+        Duration::from_secs(60 * u64::from(minutes))
     }
 
     /// What stands for the image in the events.
