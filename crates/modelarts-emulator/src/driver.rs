@@ -77,6 +77,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
             job_id: id.clone(),
             request: Arc::clone(&request),
             index,
+            trial: None,
         })
         .collect();
     let mut restarts = Restarts::of(&request, core.restart_on);

@@ -77,6 +77,7 @@ mod search;
 mod server;
 mod store;
 mod timing;
+mod tuning;
 mod usage;
 pub mod verify;
 mod work;

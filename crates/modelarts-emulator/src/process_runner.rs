@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) install_packages: bool,
 }
 
-/// The process groups that are alive, and the pumps of their logs by pod.
+/// The process groups that are alive, and the pumps of their logs by the name of the run.
 #[derive(Clone, Debug, Default)]
 struct Alive {
     groups: Arc<Mutex<HashSet<Pid>>>,
@@ -207,7 +207,16 @@ impl ProcessRunner {
             }
         };
         arguments.extend(environment::arguments(request, directory.root()));
-        let (pump, output) = Pump::new(self.open_log(worker)?, self.settings.log_cap)?;
+        let mut logs = vec![self.open_log(worker)?];
+        if worker.trial.is_some() {
+            // The log of a worker has what all of its trials say.
+            let of_all = Worker {
+                trial: None,
+                ..worker.clone()
+            };
+            logs.push(self.open_log(&of_all)?);
+        }
+        let (pump, output) = Pump::new(logs, self.settings.log_cap)?;
         let child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -232,15 +241,15 @@ impl ProcessRunner {
             self.alive.groups.lock().insert(group);
             self.leftovers.note(group);
         }
-        let pod = worker.pod();
+        let name = worker.run();
         self.alive
             .pumps
             .lock()
-            .insert(pod.clone(), (pump.clone(), group));
+            .insert(name.clone(), (pump.clone(), group));
         Ok(ProcessRun {
             child,
             group,
-            pod,
+            name,
             pumping: Some(pump.spawn()?),
             pump,
             clock: Arc::clone(&self.settings.clock),
@@ -392,7 +401,7 @@ impl Runner for ProcessRunner {
             .join(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
-        let pump = self.alive.pumps.lock().get(&worker.pod()).cloned();
+        let pump = self.alive.pumps.lock().get(&worker.run()).cloned();
         Box::pin(blocking(move || {
             if let Some((pump, _)) = pump {
                 pump.drain();
@@ -416,7 +425,7 @@ impl Runner for ProcessRunner {
             .alive
             .pumps
             .lock()
-            .get(&worker.pod())
+            .get(&worker.run())
             .and_then(|(_, leader)| *leader);
         let meter = Arc::clone(&self.meter);
         Box::pin(async move {
@@ -452,7 +461,8 @@ const GONE_AFTER: Duration = Duration::from_secs(2);
 struct ProcessRun {
     child: Child,
     group: Option<Pid>,
-    pod: String,
+    /// Of the run, see [`Worker::run`].
+    name: String,
     pump: Pump,
     pumping: Option<JoinHandle<()>>,
     clock: Arc<dyn Clock>,
@@ -505,7 +515,7 @@ impl ProcessRun {
         if let Some(pumping) = self.pumping.take() {
             self.pump.finish(pumping).await;
         }
-        self.alive.pumps.lock().remove(&self.pod);
+        self.alive.pumps.lock().remove(&self.name);
     }
 }
 
@@ -515,6 +525,10 @@ const EXIT_CODE_LOST: i32 = 255;
 const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
+    fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     fn wait(&mut self) -> BoxFuture<'_, i32> {
         Box::pin(async move {
             let code = self.leader().await;

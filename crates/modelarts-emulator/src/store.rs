@@ -14,6 +14,7 @@ use crate::error::ApiError;
 use crate::events::{Event, EventKind};
 use crate::lifecycle::{State, Stop};
 use crate::request::JobRequest;
+use crate::tuning::Trial;
 
 /// One job: what was asked, and what has become of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub(crate) struct Job {
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
     pub(crate) events: Vec<Event>,
+    /// Of a search.
+    #[serde(default)]
+    pub(crate) trials: Vec<Trial>,
     /// Nothing will happen to it any more: its processes have gone, its last event is written.
     pub(crate) settled: bool,
     /// Its deletion has been acknowledged.
@@ -102,6 +106,7 @@ impl Job {
                 time: created,
                 kind: EventKind::Created,
             }],
+            trials: Vec::new(),
             settled: false,
             deleted: false,
             stop: watch::Sender::new(None),

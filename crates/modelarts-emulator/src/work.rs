@@ -16,7 +16,7 @@ use crate::usage::Usage;
 
 /// How often running jobs are looked at, in real time: their processes live in it. What is due is
 /// decided by the emulator's clock.
-const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
 /// A hung job is started again in its place at most this often in a row.
 const HANG_RESTARTS: u32 = 3;
 
@@ -30,7 +30,7 @@ enum Turn {
 }
 
 /// What has been seen of a run so far.
-struct Seen {
+pub(crate) struct Seen {
     /// When each output was copied out last.
     copied: Vec<Moment>,
     /// The last signs of life: log sizes and use of the processors; and since when they are so.
@@ -44,6 +44,9 @@ struct Seen {
 impl Driver {
     /// Runs the code until it ends, is ended, or has to give way.
     pub(crate) async fn work(&self) -> Ending {
+        if let Some(tuning) = &self.request.tuning {
+            return self.search(tuning).await;
+        }
         let mut hangs = 0;
         loop {
             let mut runs = Vec::new();
@@ -169,7 +172,7 @@ impl Driver {
         (turn, failure)
     }
 
-    fn first_look(&self) -> Seen {
+    pub(crate) fn first_look(&self) -> Seen {
         let now = self.now();
         Seen {
             copied: vec![now; self.request.outputs.len()],
@@ -189,7 +192,7 @@ impl Driver {
     }
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
-    async fn copy_out(&self, seen: &mut Seen, now: Moment) {
+    pub(crate) async fn copy_out(&self, seen: &mut Seen, now: Moment) {
         for (index, output) in self.request.outputs.iter().enumerate() {
             if now.since(seen.copied[index]) < output.period {
                 continue;

@@ -28,3 +28,4 @@ mod signing;
 mod storage;
 mod support;
 mod traffic;
+mod tuning;
