@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod payload;
 mod regenerate;
+mod requests;
 mod schema;
 mod snapshots;
 mod spec;
@@ -52,6 +53,8 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
+    /// Records again what the official Python SDK sends; the tests of modelarts-api compare
+    Requests,
     /// Measures the client against reqwest and serde by hand, and prints tables
     Bench {
         /// get, official or build; all of them if nothing is said
@@ -98,6 +101,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
         Command::Schema { description } => schema::run(description.as_deref()),
+        Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
         Command::Ci { only } => ci::run(&only),
     }

@@ -34,3 +34,8 @@ pub fn snapshots() -> PathBuf {
 pub fn fixtures() -> PathBuf {
     root().join("crates/modelarts-api/tests/fixtures")
 }
+
+/// The requests of the official SDK, and what records them.
+pub fn requests() -> PathBuf {
+    root().join("crates/modelarts-api/tests/requests")
+}

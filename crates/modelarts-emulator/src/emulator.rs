@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
 use crate::lifecycle::{RestartOn, Stop};
+use crate::metrics::Metrics;
 use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
@@ -31,9 +33,11 @@ use crate::quotas::Quotas;
 use crate::resume;
 use crate::routes;
 use crate::rules::Terms;
-use crate::runner::Runner;
+use crate::runner::{Runner, RunnerKind};
 use crate::scheduler::Scheduler;
+use crate::script::Script;
 use crate::server;
+use crate::simulated_runner::SimulatedRunner;
 use crate::store::{Job, Store};
 use crate::timing::Timing;
 
@@ -120,6 +124,15 @@ impl Emulator {
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.core.counts.all()
+    }
+
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::ManualClock), and returns when the
+    /// jobs have done all that was due. On the way it stops wherever something is due, so that
+    /// everything happens at its own time: hours of simulated jobs pass in one call. What
+    /// processes do takes real time, and no clock waits for it. False if the clock cannot be
+    /// moved.
+    pub async fn advance(&self, duration: Duration) -> bool {
+        self.core.advance(duration).await
     }
 
     /// The python3 that runs boot files, if there is one on the PATH.
@@ -223,6 +236,7 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    simulated: Option<Script>,
     observer: Option<Observer>,
 }
 
@@ -261,6 +275,7 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            simulated: None,
             observer: None,
         }
     }
@@ -334,6 +349,15 @@ impl Builder {
     /// is known to do that. Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
+        self
+    }
+
+    /// What becomes of the code of jobs. Default: [`RunnerKind::Process`].
+    pub fn runner(mut self, kind: RunnerKind) -> Self {
+        self.simulated = match kind {
+            RunnerKind::Process => None,
+            RunnerKind::Simulated(script) => Some(script),
+        };
         self
     }
 
@@ -456,17 +480,29 @@ impl Builder {
         let address = listener
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
-        let settings = Settings {
-            obs: obs.clone(),
-            datasets: self.datasets.clone(),
-            nfs: self.nfs.clone(),
-            clock: Arc::clone(&self.clock),
-            url: format!("http://{address}"),
-            log_cap: self.log_cap,
-            install_packages: self.install_packages,
+        let metrics = Arc::<Metrics>::default();
+        let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
+            Some(script) => {
+                let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
+                let metrics = Arc::clone(&metrics);
+                SimulatedRunner::new(data.root(), script, obs, clock, metrics)
+                    .map(|runner| Arc::new(runner) as _)
+            }
+            None => {
+                let settings = Settings {
+                    obs: obs.clone(),
+                    datasets: self.datasets.clone(),
+                    nfs: self.nfs.clone(),
+                    clock: Arc::clone(&self.clock),
+                    url: format!("http://{address}"),
+                    log_cap: self.log_cap,
+                    install_packages: self.install_packages,
+                };
+                ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
+            }
         };
-        let runner = ProcessRunner::new(data.root(), settings)
-            .map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
+        let runner =
+            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
         // Without a directory of its own, an emulator keeps its jobs in memory.
         let database = match &self.data_dir {
             None => None,
@@ -523,7 +559,8 @@ impl Builder {
             },
             restart_on: self.restart_on,
             scheduler,
-            runner: Arc::new(runner) as Arc<dyn Runner>,
+            runner,
+            metrics,
             observer: self.observer,
         });
         resume::resume(&core);

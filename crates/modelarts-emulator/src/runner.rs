@@ -1,4 +1,5 @@
-//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code.
+//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code,
+//! `simulated_runner.rs` follows a script.
 
 use std::fmt;
 use std::io;
@@ -8,11 +9,25 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use crate::clock::Sleep;
 use crate::home::{HomePath, MA_LOG_DIR};
 use crate::obs::ObsPath;
 use crate::request::JobRequest;
+use crate::script::Script;
 use crate::store::task_name;
 use crate::usage::Usage;
+
+/// What becomes of the code of jobs.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum RunnerKind {
+    /// It runs, as processes on this machine.
+    #[default]
+    Process,
+    /// It does not run: jobs do what the script says, on the emulator's clock, without processes,
+    /// copies and packages. Everything else is the same.
+    Simulated(Script),
+}
 
 /// One worker of a job.
 #[derive(Clone, Debug)]
@@ -22,6 +37,8 @@ pub(crate) struct Worker {
     pub(crate) index: u32,
     /// Of a search: the trial whose code runs. Trials share the worker's container.
     pub(crate) trial: Option<String>,
+    /// How often the job's code has been started before.
+    pub(crate) run: usize,
 }
 
 impl Worker {
@@ -36,7 +53,7 @@ impl Worker {
     }
 
     /// The pod's name, and for a trial its own behind it: the name of the log file.
-    pub(crate) fn run(&self) -> String {
+    pub(crate) fn log_name(&self) -> String {
         match &self.trial {
             None => self.pod(),
             Some(trial) => format!("{}-trial-{trial}", self.pod()),
@@ -46,14 +63,14 @@ impl Worker {
     /// Where its log lies below its directory.
     pub(crate) fn log_file(&self) -> PathBuf {
         HomePath::fixed(MA_LOG_DIR)
-            .join(&format!("{}.log", self.run()))
+            .join(&format!("{}.log", self.log_name()))
             .relative()
             .to_owned()
     }
 }
 
 /// The end of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LogTail {
     pub(crate) content: Vec<u8>,
     pub(crate) full_size: u64,
@@ -75,6 +92,8 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn install(&self, worker: Worker, file: String) -> BoxFuture<'_, io::Result<()>>;
     /// Starts the code.
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
+    /// Ready when it is time to look at the running worker again.
+    fn look(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
     fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the log to where the job wants it kept.
@@ -89,11 +108,19 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn kill_all(&self);
 }
 
+/// How a worker ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Its code ended: the exit code, 128 + n after signal n.
+    Code(i32),
+    /// Its node died, and everything on it.
+    NodeFault,
+}
+
 /// A worker whose code has been started.
 pub(crate) trait Run: Send {
-    /// Waits for the code to end by itself; gives its exit code, 128 + n after signal n. May be
-    /// dropped and called again.
-    fn wait(&mut self) -> BoxFuture<'_, i32>;
+    /// Waits for the worker to end by itself. May be dropped and called again.
+    fn wait(&mut self) -> BoxFuture<'_, Exit>;
     /// The process that was started, if it is one.
     fn pid(&self) -> Option<u32> {
         None

@@ -4,11 +4,12 @@ use modelarts_api::Shape;
 use serde_json::{Map, Value};
 
 use crate::{
+    answer_only::is_answer_only,
     create::CreateJob,
     error::Error,
     job::TrainingJobs,
     limits::{self, BODY},
-    place::Place,
+    place::{Place, general},
     recommendations::nearest,
     violation::{Offender, Violation},
 };
@@ -58,17 +59,6 @@ impl TrainingJobs {
     }
 }
 
-/// Fields of answers that people leave in what they send again.
-const READ_ONLY: &[&str] = &[
-    "status",
-    "metadata.id",
-    "metadata.create_time",
-    "metadata.user_name",
-    "spec.resource.flavor_name",
-    "spec.resource.flavor_detail",
-    "spec.resource.policy",
-];
-
 /// The value, with text where text is wanted and without nulls.
 fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
     let Some(value) = place.value() else {
@@ -115,7 +105,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
             found.push(Violation::new(
                 place.path(),
                 place.offender(),
-                wanted(shape),
+                limits::wanted(shape),
                 None,
                 "write what is wanted",
             ));
@@ -125,7 +115,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
 }
 
 fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
-    let (rule, advice) = if READ_ONLY.contains(&place.path()) {
+    let (rule, advice) = if is_answer_only(&general(place.path())) {
         (
             "the service sets this field".to_owned(),
             "leave it out".to_owned(),
@@ -139,15 +129,4 @@ fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
     };
     // An unknown field may be a misspelt one that holds secrets.
     Violation::new(place.path(), Offender::Field, rule, None, advice)
-}
-
-fn wanted(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Text | Shape::OneOf(_) => "text",
-        Shape::Integer => "a whole number",
-        Shape::Number => "a number",
-        Shape::Boolean => "true or false",
-        Shape::List(_) => "a list",
-        _ => "an object",
-    }
 }

@@ -148,6 +148,7 @@
 //! The types are in [`types`].
 
 mod algorithm_facts;
+mod answer_only;
 mod auth;
 mod auto_search;
 mod chain;
@@ -161,6 +162,7 @@ mod code_dir;
 mod codes;
 mod copy;
 mod create;
+mod create_call;
 mod create_code;
 mod create_data;
 mod create_extras;

@@ -87,6 +87,16 @@ fn check_shape(
     let Some(value) = place.value() else {
         return;
     };
+    if !fits(shape, value) {
+        found.push(Violation::new(
+            place.path(),
+            place.offender(),
+            wanted(shape),
+            Some(code(place.path())),
+            "write what is wanted",
+        ));
+        return;
+    }
     let rules = rules(schema, name);
     let left = is_left_to_rules(schema, name);
     if !left && rules.iter().any(|rule| breaks(value, rule)) {
@@ -134,6 +144,52 @@ fn check_shape(
             }
         }
         _ => {}
+    }
+}
+
+/// Finds the fields below `place` that no document names.
+pub(crate) fn unknown<'a>(shape: Shape, place: &Place<'a>, found: &mut Vec<Place<'a>>) {
+    match (shape, place.value()) {
+        (Shape::Object(schema), Some(Value::Object(members))) => {
+            for name in members.keys() {
+                let here = place.at_name(name);
+                match fields(schema).find(|field| field.name == name) {
+                    Some(field) => unknown(field.shape, &here, found),
+                    None => found.push(here),
+                }
+            }
+        }
+        (Shape::List(inner), Some(Value::Array(_))) => {
+            for item in place.items() {
+                unknown(*inner, &item, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a value is of the type that the shape names. Builders see to that; a copied
+/// job may come in other shapes.
+fn fits(shape: Shape, value: &Value) -> bool {
+    match shape {
+        Shape::Text | Shape::OneOf(_) => value.is_string(),
+        Shape::Integer | Shape::Number => value.is_number(),
+        Shape::Boolean => value.is_boolean(),
+        Shape::List(_) => value.is_array(),
+        Shape::Object(_) | Shape::Map(_) => value.is_object(),
+        _ => true,
+    }
+}
+
+/// A shape in words.
+pub(crate) fn wanted(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Text | Shape::OneOf(_) => "text",
+        Shape::Integer => "a whole number",
+        Shape::Number => "a number",
+        Shape::Boolean => "true or false",
+        Shape::List(_) => "a list",
+        _ => "an object",
     }
 }
 

@@ -1,12 +1,15 @@
 //! What the documents recommend. A job that does otherwise runs all the same, so
 //! these are warnings.
 
+use modelarts_api::Shape;
+
 use crate::{
     draft::{Draft, INSIGHT, JUPYTER, RETRIES, TENSORBOARD},
+    limits::{self, BODY},
     obs_path::ObsPath,
     place::Place,
     rules_on_switches::SWITCHES,
-    violation::Warning,
+    violation::{Offender, Warning},
 };
 
 /// All of them.
@@ -20,6 +23,7 @@ const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
     what_the_service_fills_in,
     without_effect,
     misspelt_annotations,
+    unknown_fields,
 ];
 
 pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
@@ -215,6 +219,19 @@ fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             );
         }
     }
+}
+
+/// Copied jobs bring them along. What they hold may be a secret.
+fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut fields = Vec::new();
+    limits::unknown(Shape::Object(BODY), &draft.root(), &mut fields);
+    found.extend(fields.iter().map(|field| {
+        Warning::new(
+            field.path(),
+            Offender::Field,
+            "no document names this field; it is sent as it is",
+        )
+    }));
 }
 
 /// The known name that a misspelt one most likely means.

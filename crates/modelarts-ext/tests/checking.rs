@@ -168,16 +168,18 @@ async fn twenty_broken_rules_are_all_heard_of() {
     );
 }
 
-#[tokio::test]
-async fn half_an_hour_is_no_request_even_unchecked() {
-    let job = job(&plain())
-        .auto_stop(Duration::from_secs(30 * 60))
-        .unchecked();
-    let error = job.submit().await.unwrap_err();
+#[test]
+fn half_an_hour_more_is_no_request_of_the_generated_type() {
+    let job = job(&plain()).auto_stop(Duration::from_secs(90 * 60));
+    let error = job.request().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(
         error.to_string().starts_with("spec.auto_stop.duration: "),
         "{error}"
+    );
+    assert_eq!(
+        violations(&job),
+        ["spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"]
     );
 }
 

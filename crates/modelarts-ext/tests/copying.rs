@@ -249,3 +249,101 @@ async fn what_the_service_resolved_is_said_in_one_way() {
     );
     assert_eq!(copy.check().violations, []);
 }
+
+/// Fields that no document names, at every level, as a newer service may show them.
+const NEW: &str = r#"{
+    "kind": "job", "billing_mode": {"plan": "monthly", "note": null},
+    "metadata": {"id": "j", "name": "a", "labels": ["x", "y"]},
+    "status": {"phase": "Completed", "progress": 1},
+    "algorithm": {
+        "command": "run", "sandbox": true,
+        "engine": {"image_url": "o/i:1", "image_digest": "sha256:1", "v1_compatible": false},
+        "inputs": [
+            {"name": "data_url", "cached": 0, "remote": {"obs": {"obs_url": "/bucket/a/", "etag": "e"}}},
+            null,
+            {"name": "more", "remote": {"lake": {"table": "t"}}}
+        ],
+        "environments": {"A": "1"},
+        "parameters": {"name": "p", "value": 3, "constraint": null}
+    },
+    "spec": {
+        "resource": {"flavor_id": "f", "node_count": "2", "zone": "az1", "pool_info": {"x": 1}},
+        "volumes": [{"evs": {"id": "v"}}],
+        "schedule_policy": {"preemptible": "true", "deadline": 5, "priority": 0},
+        "notification": null, "log_export_path": {}, "auto_stop": {"duration": "4", "time_unit": "HOURS"}
+    }
+}"#;
+
+#[tokio::test]
+async fn what_no_document_names_is_kept_and_sent() {
+    let answer = json_answer("200 OK", "", NEW);
+    let made = json!({"kind": "job", "metadata": {"id": "k", "name": "again"}}).to_string();
+    let server = Server::start([
+        answer.clone(),
+        answer,
+        json_answer("201 Created", "", &made),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().get("j").await.unwrap();
+    let copy = job.copy_as("again").await.unwrap();
+    let body = json!({
+        "kind": "job", "billing_mode": {"plan": "monthly", },
+        "metadata": {"name": "again", "labels": ["x", "y"]},
+        "algorithm": {
+            "command": "run", "sandbox": true,
+            "engine": {"image_url": "o/i:1", "image_digest": "sha256:1"},
+            "inputs": [
+                {"name": "data_url", "cached": 0,
+                    "remote": {"obs": {"obs_url": "/bucket/a/", "etag": "e"}}},
+                {"name": "more", "remote": {"lake": {"table": "t"}}},
+            ],
+            "environments": {"A": "1"},
+            "parameters": [{"name": "p", "value": "3"}],
+        },
+        "spec": {
+            "resource": {"flavor_id": "f", "node_count": 2, "zone": "az1"},
+            "volumes": [{"evs": {"id": "v"}}],
+            "schedule_policy": {"preemptible": true, "deadline": 5},
+            "auto_stop": {"duration": 4, "time_unit": "HOURS"},
+        },
+    });
+    assert_eq!(copy.body(), body);
+    let report = copy.check();
+    let fields: Vec<_> = report
+        .warnings
+        .iter()
+        .map(|warning| warning.field())
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "algorithm.engine.image_digest",
+            "algorithm.inputs[0].cached",
+            "algorithm.inputs[0].remote.obs.etag",
+            "algorithm.inputs[1].remote.lake",
+            "algorithm.sandbox",
+            "billing_mode",
+            "metadata.labels",
+            "spec.resource.zone",
+            "spec.schedule_policy.deadline",
+            "spec.volumes[0].evs",
+        ]
+    );
+    assert_eq!(
+        report.warnings[5].to_string(),
+        "billing_mode: no document names this field; it is sent as it is"
+    );
+    // It goes out as it is shown.
+    copy.clone().unchecked().submit().await.unwrap();
+    let request = server.requests().pop().unwrap();
+    let sent: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    assert_eq!(sent, body);
+    assert_eq!(server.left(), 0);
+
+    let copy = copy
+        .without_field("billing_mode")
+        .without_field("spec.volumes");
+    assert_eq!(copy.body().get("billing_mode"), None);
+    assert_eq!(copy.body()["spec"].get("volumes"), None);
+}

@@ -31,6 +31,7 @@ fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
         request,
         index,
         trial: None,
+        run: 0,
     })
 }
 
@@ -120,7 +121,7 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
 
 pub(super) fn metrics(call: &Call<'_>) -> Outcome {
     let worker = worker(call)?;
-    match call.core.metrics.show(&worker.pod()) {
+    match call.core.metrics.show(&worker.pod(), call.now()) {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }

@@ -96,7 +96,8 @@ mod tests {
         let bayes = |kind| bayes::Bayes {
             kind,
             kappa: 2.5,
-            xi: 0.0,
+            // Without it the probability of an improvement stays near what it has.
+            xi: if kind == bayes::Kind::Poi { 0.2 } else { 0.0 },
             first: 5,
         };
         let searchers: [(&str, Box<dyn Searcher>); 5] = [
@@ -131,12 +132,7 @@ mod tests {
             let rewards = climb(searcher.as_ref(), 1, SAMPLES);
             assert!(best(&rewards) > best(&rewards[..5]), "{name}: {rewards:?}");
             let found = mean(searcher.as_ref());
-            // The probability of an improvement stays near what it has.
-            let share = if name == "poi" { 1.0 } else { 0.5 };
-            assert!(
-                found > chance * share,
-                "{name}: {found}, by chance {chance}"
-            );
+            assert!(found > chance / 2.0, "{name}: {found}, by chance {chance}");
         }
     }
 

@@ -6,18 +6,17 @@ use fastrand::Rng;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 use uuid::Uuid;
 
 use super::trial::{Scraper, Trial, TrialStatus};
 use super::{Known, Point, Tuning, picture};
+use crate::clock::Sleep;
 use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
 use crate::lifecycle::{State, Stop};
 use crate::request::{JobRequest, Parameter};
-use crate::runner::Worker;
-use crate::store::TaskFailure;
-use crate::work::LOOK;
+use crate::runner::{Exit, Worker};
+use crate::store::{Job, TaskFailure};
 
 /// How a trial ended.
 struct Tried {
@@ -25,6 +24,7 @@ struct Tried {
     task: String,
     point: Point,
     exit_code: i32,
+    node_fault: bool,
     reward: Option<f64>,
 }
 
@@ -32,6 +32,8 @@ struct Tried {
 enum Halt {
     Stop(Stop),
     Preempted,
+    /// The node of this task died.
+    NodeFault(String),
 }
 
 impl Driver {
@@ -66,6 +68,7 @@ impl Driver {
             None => Ending::Exited(failure),
             Some(Halt::Stop(why)) => Ending::Stopped(why, failure),
             Some(Halt::Preempted) => Ending::Preempted,
+            Some(Halt::NodeFault(task)) => Ending::NodeFault(task),
         }
     }
 
@@ -89,8 +92,7 @@ impl Driver {
             }
         };
         tokio::pin!(preempted);
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = self.next_look();
         let mut seen = self.first_look();
         let out_of_time =
             std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
@@ -115,6 +117,9 @@ impl Driver {
                     let Some(done) = done else { return halt };
                     running.retain(|(id, _)| *id != done.id);
                     note(&done);
+                    if done.node_fault {
+                        halt.get_or_insert(Halt::NodeFault(done.task.clone()));
+                    }
                     if let Some(reward) = done.reward {
                         let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
                         tried.push((done.point, sign * reward));
@@ -128,7 +133,10 @@ impl Driver {
                     halt = Some(Halt::Stop(Stop::AfterHours(hours)));
                 }
                 () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
-                _ = look.tick() => self.copy_out(&mut seen, self.now()).await,
+                () = look.as_mut() => {
+                    self.copy_out(&mut seen, self.now()).await;
+                    look = self.next_look();
+                }
             }
             if halt.is_some() && !end_all.send_replace(true) {
                 self.halted(halt.as_ref());
@@ -181,19 +189,19 @@ impl Driver {
             });
         });
         let mut scraper = Scraper::new(&tuning.rewards);
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = self.core.runner.look(&worker);
+        let stop = self.asked_to_end(&id);
+        tokio::pin!(stop);
         let grace = self.core.timing.grace;
-        let (exit_code, on_purpose) = loop {
+        let (exit, on_purpose) = loop {
             tokio::select! {
                 biased;
-                code = run.wait() => break (code, false),
-                () = told(&mut ended) => break (run.terminate(grace).await, true),
-                _ = look.tick() => {
+                exit = run.wait() => break (exit, false),
+                () = told(&mut ended) => break (Exit::Code(run.terminate(grace).await), true),
+                () = &mut stop => break (Exit::Code(run.terminate(grace).await), true),
+                () = look.as_mut() => {
                     self.scrape(tuning, &worker, &mut scraper, false).await;
-                    if self.is_to_stop(&id) {
-                        break (run.terminate(grace).await, true);
-                    }
+                    look = self.core.runner.look(&worker);
                 }
             }
         };
@@ -201,27 +209,41 @@ impl Driver {
         let now = self.now();
         let reward = self.of(&id, |trial| {
             trial.ended = Some(now);
-            trial.status = match (exit_code, on_purpose) {
-                (0, _) | (_, true) => TrialStatus::Terminated,
+            trial.status = match (exit, on_purpose) {
+                (Exit::Code(0), _) | (_, true) => TrialStatus::Terminated,
                 _ => TrialStatus::Error,
             };
             trial.reward()
         });
         Tried {
             task: worker.task(),
-            id,
+            id: id.clone(),
             point,
-            exit_code: if on_purpose { 0 } else { exit_code },
+            exit_code: match exit {
+                Exit::Code(exit_code) if !on_purpose => exit_code,
+                _ => 0,
+            },
+            node_fault: exit == Exit::NodeFault,
             reward: reward.flatten(),
         }
     }
 
-    /// Whether somebody has asked to end the trial.
-    fn is_to_stop(&self, id: &str) -> bool {
-        let asked = self.core.store.read(&self.id, |job| {
-            job.trials.iter().any(|trial| trial.id == id && trial.stop)
-        });
-        asked == Some(true)
+    /// When to look at the workers again.
+    fn next_look(&self) -> Sleep {
+        match self.workers.first() {
+            Some(worker) => self.core.runner.look(worker),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    /// Returns when somebody asks to end the trial, or the job is no more.
+    async fn asked_to_end(&self, id: &str) {
+        let asked = |trial: &Trial| trial.id == id && trial.stop;
+        let look = |job: Option<&Job>| {
+            job.is_none_or(|job| job.trials.iter().any(asked))
+                .then_some(())
+        };
+        self.core.store.wait(&self.id, look).await;
     }
 
     /// Changes a trial.

@@ -137,7 +137,7 @@ struct Settings<'a>(Vec<Field<'a>>);
 impl Settings<'_> {
     fn find(&self, key: &str) -> Result<Option<&str>, ApiError> {
         for setting in &self.0 {
-            if setting.required("key")?.text()? == key {
+            if setting.text_of("key")? == Some(key) {
                 return setting.text_of("value");
             }
         }

@@ -1,8 +1,9 @@
 //! `tpe_search`: a tree of Parzen estimators, here of independent parameters.
 //!
 //! Good points and all others each get a density; the next point is where the first is largest
-//! against the second. Numbers without a source are those of hyperopt's `tpe.suggest`, from which
-//! the documented settings come.
+//! against the second. `gamma` is the share of good points, as in the paper that proposed the
+//! algorithm (Bergstra and others, 2011). Numbers without a source are those of hyperopt's
+//! `tpe.suggest`, which has the documented settings.
 
 use fastrand::Rng;
 
@@ -28,7 +29,7 @@ impl Searcher for Tpe {
         }
         let mut ranked: Vec<_> = known.tried.iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let good = (self.gamma * (count as f64).sqrt()).ceil() as usize;
+        let good = (self.gamma * count as f64).ceil() as usize;
         let (good, others) = ranked.split_at(good.clamp(1, MOST_GOOD).min(count));
         (0..known.dimensions)
             .map(|axis| {

@@ -25,6 +25,7 @@ mod running;
 mod safety;
 mod search;
 mod signing;
+mod simulated;
 mod storage;
 mod support;
 mod traffic;

@@ -1,7 +1,10 @@
 //! Hyper-parameter search: real trials.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use modelarts_emulator::{ManualClock, RunnerKind, Script};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
@@ -420,4 +423,35 @@ async fn templates_are_listed_and_shown() {
             "{below}"
         );
     }
+}
+
+/// Ten trials of 100 s, two at a time, without a process.
+#[tokio::test]
+async fn simulated_trials_report_what_the_script_says() {
+    let script = r#"{"default": [{"seconds": 100, "log": [
+        {"at": 1, "line": "loss={parameter.x} of {parameter.kind}"}
+    ]}]}"#;
+    let script = Script::from_json(script).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .runner(RunnerKind::Simulated(script))
+            .clock(Arc::clone(&clock) as _)
+    })
+    .await;
+    let settings = [("num_samples", "10"), ("max_concurrent", "2")];
+    let job = search(&site, "dry", "tpe_search", &settings);
+    let id = site.create(&job).await;
+    assert!(site.emulator.advance(Duration::from_secs(500)).await);
+    site.emulator.settled(&id).await;
+    let (page, rows) = trials(&site, &id, "").await;
+    assert_eq!(page["total"], 10);
+    for row in rows {
+        assert_eq!(number(&row["loss"]), row["config"]["x"].as_f64().unwrap());
+        assert_eq!(
+            (&row["time_total_s"], &row["of"]),
+            (&json!("100"), &row["config"]["kind"])
+        );
+    }
+    assert_eq!(site.log(&id).await.matches("loss=").count(), 10);
 }
