@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, metadata::Metadata, redocly};
+use super::{Check, Outcome, clients, metadata::Metadata, redocly};
 use crate::{payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
@@ -57,6 +57,16 @@ pub const ALL: &[Check] = &[
         name: "payload",
         about: "captured bodies survive decoding and encoding",
         run: payloads,
+    },
+    Check {
+        name: "clients",
+        about: "clients in other languages work, and the official one",
+        run: clients::run,
+    },
+    Check {
+        name: "dist",
+        about: "a release of the description can be made",
+        run: dist,
     },
     Check {
         name: "docs",
@@ -141,6 +151,13 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
     Ok(command)
+}
+
+fn dist() -> Result<Outcome> {
+    match redocly::unavailable() {
+        Some(why) => Ok(why),
+        None => passes(&mut itself(["dist"])?),
+    }
 }
 
 fn payloads() -> Result<Outcome> {
