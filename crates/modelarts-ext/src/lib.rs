@@ -152,6 +152,13 @@
 //! should choose a TLS feature for it: Cargo joins the features of all users of a
 //! crate, and with `rustls-no-provider` alone `reqwest::Client::new()` panics.
 //!
+//! # Shorter builds
+//!
+//! The feature `generate`, on by default, compiles the description at build time.
+//! Without it (`default-features = false, features = ["rustls"]`) the generated file in
+//! the package of modelarts-api is compiled; it is the same code, and the generator and
+//! its dependencies are not built.
+//!
 //! # Everything else
 //!
 //! [`Client::call`] reaches every operation of the description through the

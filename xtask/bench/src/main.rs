@@ -45,6 +45,9 @@ enum Command {
         /// How often each is built
         #[arg(long, default_value_t = 3)]
         rounds: usize,
+        /// Only programs with this crate
+        #[arg(long)]
+        only: Option<build::Crate>,
     },
     /// Only gets, for a profiler
     #[command(hide = true)]
@@ -88,7 +91,7 @@ fn main() -> Result<()> {
         Some(Command::Memory) => memory::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
-        Some(Command::Build { rounds }) => build::compare(rounds),
+        Some(Command::Build { rounds, only }) => build::compare(rounds, only),
         None => {
             calls::get()?;
             official::compare("python3")?;
@@ -96,7 +99,7 @@ fn main() -> Result<()> {
             decode::compare()?;
             in_flight::compare()?;
             memory::measure()?;
-            build::compare(3)
+            build::compare(3, None)
         }
     }
 }

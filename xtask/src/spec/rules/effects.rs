@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(
             with(known_extensions, LIST, "x-efect", json!("read")),
             [format!(
-                "{LIST}/x-efect: no such extension; there are x-effect, x-clouds, x-error-codes, \
-                 x-pagination"
+                "{LIST}/x-efect: no such extension; there are x-effect, x-clouds, x-sources, \
+                 x-error-codes, x-pagination"
             )]
         );
         assert_eq!(
