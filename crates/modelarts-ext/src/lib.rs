@@ -148,7 +148,9 @@
 //! The types are in [`types`].
 
 mod algorithm_facts;
+mod attempt;
 mod auth;
+mod authorize;
 mod auto_search;
 mod budget;
 mod chain;

@@ -70,7 +70,7 @@ async fn send(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Er
                 .send()
         })
         .await?;
-    Job::from_details(client.clone(), answer.into_inner()).ok_or_else(Error::no_id)
+    Job::from_details(client.clone(), answer.into_boxed()).ok_or_else(Error::no_id)
 }
 
 fn unsettled(error: Error, body: &CreateTrainingJobRequest) -> Error {
