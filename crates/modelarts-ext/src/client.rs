@@ -4,7 +4,7 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use modelarts_api::{Context, Failure, ResponseValue, lenient::Dropped, types};
-use reqwest::Url;
+use reqwest::{Url, header::HeaderValue};
 
 use crate::{
     auth::{ProvideCredentials, Tools},
@@ -145,7 +145,7 @@ impl Client {
                     .in_call(facts.call()))
             }
             Ok(value) => Ok(Answer {
-                value: value.into_inner(),
+                value: Box::new(value.into_inner()),
                 facts,
             }),
             Err(error) => Err(convert(error, &facts)),
@@ -254,13 +254,19 @@ fn unquoted(text: &str) -> String {
 
 /// What an operation answered, and what is known about the call.
 pub struct Answer<T> {
-    value: T,
+    // A job is some kilobytes, which are not to be moved around.
+    value: Box<T>,
     facts: Facts,
 }
 
 impl<T> Answer<T> {
     /// The answer itself.
     pub fn into_inner(self) -> T {
+        *self.value
+    }
+
+    /// As [`into_inner`](Self::into_inner), where it lies.
+    pub(crate) fn into_boxed(self) -> Box<T> {
         self.value
     }
 
@@ -666,7 +672,7 @@ impl ClientBuilder {
             cloud: self.cloud.unwrap_or_else(|| Cloud::of(endpoint.as_str())),
             sender: Sender {
                 endpoint,
-                project_id: String::new(),
+                project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
                 tools,
                 shared: Arc::new(Common::new(&self.retry, self.clock.now())),
@@ -762,7 +768,8 @@ impl Settled {
             ))
         })?;
         let sender = Sender {
-            project_id: project_id.to_string(),
+            project_id: HeaderValue::from_str(&project_id)
+                .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?,
             ..self.sender
         };
         Ok(Client::assemble(self.http, sender, project_id, self.cloud))

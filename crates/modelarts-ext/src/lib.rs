@@ -168,7 +168,9 @@
 mod algorithm_facts;
 mod answer_only;
 mod any_list;
+mod attempt;
 mod auth;
+mod authorize;
 mod auto_search;
 mod budget;
 mod chain;

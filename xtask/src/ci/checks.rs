@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, metadata::Metadata, redocly};
+use super::{Check, Outcome, clients, metadata::Metadata, redocly};
 use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
@@ -79,6 +79,16 @@ pub const ALL: &[Check] = &[
         name: "payload",
         about: "captured bodies survive decoding and encoding",
         run: payloads,
+    },
+    Check {
+        name: "clients",
+        about: "clients in other languages work, and the official one",
+        run: clients::run,
+    },
+    Check {
+        name: "dist",
+        about: "a release of the description can be made",
+        run: dist,
     },
     Check {
         name: "docs",
@@ -173,6 +183,13 @@ fn breaks() -> Result<Outcome> {
             why: breaking::NO_BASE.into(),
             also_in_ci: true,
         }),
+    }
+}
+
+fn dist() -> Result<Outcome> {
+    match redocly::unavailable() {
+        Some(why) => Ok(why),
+        None => passes(&mut itself(["dist"])?),
     }
 }
 

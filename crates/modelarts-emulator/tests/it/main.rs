@@ -29,3 +29,4 @@ mod simulated;
 mod storage;
 mod support;
 mod traffic;
+mod tuning;
