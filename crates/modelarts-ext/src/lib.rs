@@ -148,9 +148,13 @@
 //!
 //! TLS is rustls with the ring provider and the certificates of the platform; with
 //! `default-features = false` and the feature `native-tls` it is the library of the
-//! platform. No default of the process is set. A program that uses reqwest itself
-//! should choose a TLS feature for it: Cargo joins the features of all users of a
-//! crate, and with `rustls-no-provider` alone `reqwest::Client::new()` panics.
+//! platform. No default of the process is set.
+//!
+//! A program that uses reqwest itself keeps the TLS that it chose for it, such as that
+//! of reqwest's default features. One that chose none must choose one now, or begin with
+//! `rustls::crypto::ring::default_provider().install_default()`: Cargo joins the features
+//! of all users of a crate, reqwest has none for rustls with ring, and with its
+//! `rustls-no-provider` alone `reqwest::Client::new()` panics.
 //!
 //! # Shorter builds
 //!
@@ -166,6 +170,7 @@
 //! The types are in [`types`].
 
 mod algorithm_facts;
+mod answer;
 mod answer_only;
 mod any_list;
 mod attempt;
@@ -173,6 +178,7 @@ mod auth;
 mod authorize;
 mod auto_search;
 mod budget;
+mod builder;
 mod chain;
 mod change;
 mod channel;
@@ -254,6 +260,7 @@ mod rules_on_volumes;
 mod search;
 mod seen;
 mod settle;
+mod setup;
 #[cfg(test)]
 mod shifting;
 mod sign;
@@ -269,11 +276,13 @@ mod wait_all;
 mod window;
 
 pub use algorithm_facts::AlgorithmFacts;
+pub use answer::Answer;
 pub use any_list::List;
 pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use auto_search::Search;
+pub use builder::ClientBuilder;
 pub use channel::{Input, Output};
-pub use client::{Answer, Client, ClientBuilder};
+pub use client::Client;
 pub use clock::{Clock, SystemClock};
 pub use cloud::Cloud;
 pub use code_dir::CodeDir;
