@@ -1,6 +1,14 @@
 //! The SDK for ModelArts training management on Huawei Cloud and Open Telekom
 //! Cloud: submit training jobs, follow their events and logs, wait for their end.
 //!
+//! ```toml
+//! [dependencies]
+//! modelarts-ext = "0.1"
+//! modelarts-emulator = "0.1"    # to try it, and for tests
+//! futures = "0.3"               # lists and what is followed are its streams
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! ```
+//!
 //! # A client
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files
@@ -33,6 +41,35 @@
 //! [`Filter`], [`get`](TrainingJobs::get)) and makes them
 //! ([`create`](TrainingJobs::create)). A [`Job`] is a job as it was when it was
 //! last looked at; [`Job::details`] is everything that the service said.
+//!
+//! ```
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use modelarts_emulator::{Emulator, Timing};
+//! # use modelarts_ext::{Client, Credentials};
+//! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+//! # let client = Client::builder()
+//! #     .endpoint(emulator.url())
+//! #     .project_id(emulator.project_id())
+//! #     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! #     .build()?;
+//! // The emulator keeps OBS in a directory, and runs scripts with python3.
+//! let code = emulator.obs_root().join("bucket/code");
+//! std::fs::create_dir_all(&code)?;
+//! std::fs::write(code.join("train.py"), "print('hello')\n")?;
+//!
+//! let job = client
+//!     .training_jobs()
+//!     .create("first")
+//!     .preset_image("PyTorch", "pytorch_1.8.0")
+//!     .code_dir("obs://bucket/code/")
+//!     .boot_file("obs://bucket/code/train.py")
+//!     .flavor("modelarts.vm.cpu.2u")
+//!     .submit()
+//!     .await?;
+//! let end = job.wait().await?;
+//! assert!(end.is_completed());
+//! # Ok(()) }
+//! ```
 //!
 //! What people look for in them has accessors: [`Job::phase`], [`Job::exit_codes`],
 //! [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`],
