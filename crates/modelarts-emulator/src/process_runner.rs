@@ -122,6 +122,12 @@ impl ProcessRunner {
         Ok(())
     }
 
+    /// Where the log lies while the worker's directory is made again.
+    fn log_aside(&self, worker: &Worker) -> PathBuf {
+        let name = format!("{}.log", worker.task());
+        self.jobs.root().join(&worker.job_id).join(name)
+    }
+
     /// A line of the platform in the worker's log.
     fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
@@ -250,6 +256,11 @@ impl ProcessRunner {
     }
 }
 
+/// The job code can put anything in the place of its log; only a file with something in it is one.
+fn is_log(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+}
+
 /// Copying is done by blocking code, away from the threads that answer requests.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -265,10 +276,18 @@ impl Runner for ProcessRunner {
         Box::pin(blocking(move || {
             let directory = runner.directory(&worker)?;
             let log = directory.root().join(worker.log_file());
-            let log = fs::read(&log).unwrap_or_default();
+            let aside = runner.log_aside(&worker);
+            // Moved and never copied, so that it is somewhere at every moment.
+            if is_log(&log) {
+                fs::rename(&log, &aside)?;
+            }
             // Links are taken away, not followed.
             fs::remove_dir_all(directory.root())?;
-            runner.open_log(&worker)?.write_all(&log)
+            drop(runner.open_log(&worker)?);
+            match fs::rename(&aside, &log) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         }))
     }
 
@@ -392,17 +411,18 @@ impl Runner for ProcessRunner {
             .join(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
+        let aside = self.log_aside(&worker);
         let pump = self.alive.pumps.lock().get(&worker.pod()).cloned();
         Box::pin(blocking(move || {
             if let Some((pump, _)) = pump {
                 pump.drain();
             }
-            // The job code can put anything in the place of its log; only a file is one.
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
-                _ => return Ok(None),
-            }
-            let mut file = fs::File::open(&path)?;
+            // It may be moved aside and back between two looks.
+            let mut places = [&path, &aside, &path].into_iter();
+            let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
+            let Some(mut file) = log else {
+                return Ok(None);
+            };
             let full_size = file.seek(SeekFrom::End(0))?;
             file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
             let mut content = Vec::new();
