@@ -4,9 +4,12 @@
 mod codegen;
 
 mod bench;
+mod breaking;
 mod ci;
 mod payload;
+mod readme;
 mod regenerate;
+mod requests;
 mod schema;
 mod snapshots;
 mod spec;
@@ -52,6 +55,20 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
+    /// Fails when the description breaks clients of an older one and its version does not say so
+    Breaking {
+        /// A revision; the newest tag, or where there is none the fork or the commit before
+        #[arg(long, value_name = "REV")]
+        base: Option<String>,
+    },
+    /// Writes the table of operations in the README
+    Readme {
+        /// Fail on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
+    /// Records again what the official Python SDK sends; the tests of modelarts-api compare
+    Requests,
     /// Measures the client against reqwest and serde by hand, and prints tables
     Bench {
         /// get, official or build; all of them if nothing is said
@@ -77,6 +94,9 @@ struct Codegen {
     /// Where the snapshots are
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
     snapshots: PathBuf,
+    /// The generated file that goes into the package
+    #[arg(long, value_name = "FILE", default_value_os_t = workspace::packaged())]
+    packaged: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -92,12 +112,17 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen(args) if args.check => {
-            regenerate::check(&args.description, &args.snapshots)
+            regenerate::check(&args.description, &args.snapshots, &args.packaged)
         }
-        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
+        Command::Codegen(args) => {
+            regenerate::rewrite(&args.description, &args.snapshots, &args.packaged)
+        }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
         Command::Schema { description } => schema::run(description.as_deref()),
+        Command::Breaking { base } => breaking::run(base),
+        Command::Readme { check } => readme::run(check),
+        Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
         Command::Ci { only } => ci::run(&only),
     }

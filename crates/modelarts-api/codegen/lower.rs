@@ -10,7 +10,7 @@ use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Error,
+    Error, docs,
     facts::{self, Limit, Operation},
     fields::{self, Field},
     open_enum::OpenEnum,
@@ -357,10 +357,14 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
+    let facts = docs::list(operation);
     let Some(object) = operation.as_object_mut() else {
         return Ok(());
     };
     object.retain(|key, _| !key.starts_with("x-") && key != "security");
+    let text = object.get("description").and_then(Value::as_str);
+    let text = format!("{}\n\n{facts}", text.unwrap_or_default());
+    object.insert("description".into(), text.trim().into());
     if let Some(parameters) = object.get_mut("parameters") {
         lower_all(parameters);
     }

@@ -1,7 +1,9 @@
 //! Time, passed in, so that tests never sleep.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
@@ -27,6 +29,12 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn leap(&self, _duration: Duration) -> bool {
         false
     }
+    /// When the next of those who sleep on this clock is to be woken, if it is a clock that can be
+    /// moved and knows. [`Emulator::advance`](crate::Emulator::advance) stops there on its way, so
+    /// that everything happens at its own time.
+    fn next_wake(&self) -> Option<SystemTime> {
+        None
+    }
 }
 
 /// The clock on the wall.
@@ -48,49 +56,46 @@ impl Clock for SystemClock {
 
 /// A clock that stands still until it is [advanced](ManualClock::advance).
 #[derive(Debug)]
-pub struct ManualClock(Mutex<Manual>);
+pub struct ManualClock(Arc<Mutex<Manual>>);
 
 #[derive(Debug)]
 struct Manual {
     now: SystemTime,
-    sleepers: Vec<(SystemTime, oneshot::Sender<()>)>,
+    /// By the time they sleep until, then in the order in which they fell asleep.
+    sleepers: BTreeMap<(SystemTime, u64), oneshot::Sender<()>>,
+    numbers: u64,
 }
 
 impl ManualClock {
     /// A clock that stands at `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
-        Self(Mutex::new(Manual {
+        Self(Arc::new(Mutex::new(Manual {
             now,
-            sleepers: Vec::new(),
-        }))
+            sleepers: BTreeMap::new(),
+            numbers: 0,
+        })))
     }
 
     /// How many are asleep on this clock. A test advances it when somebody is, so that no sleep
     /// begins after the time that it waits for.
     #[must_use]
     pub fn sleepers(&self) -> usize {
-        let manual = self.0.lock();
-        manual
-            .sleepers
-            .iter()
-            .filter(|(_, wake)| !wake.is_closed())
-            .count()
+        self.0.lock().sleepers.len()
     }
 
-    /// Moves the clock forward and wakes everyone whose time has come.
+    /// Moves the clock forward in one leap and wakes everyone whose time has come. What they do
+    /// then is dated with the time after the leap;
+    /// [`Emulator::advance`](crate::Emulator::advance) goes step by step instead.
     pub fn advance(&self, duration: Duration) {
         let mut manual = self.0.lock();
-        manual.now += duration;
-        let now = manual.now;
-        let (due, waiting) = std::mem::take(&mut manual.sleepers)
-            .into_iter()
-            .partition(|(at, _)| *at <= now);
-        manual.sleepers = waiting;
+        let now = manual.now + duration;
+        manual.now = now;
+        let waiting = manual.sleepers.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut manual.sleepers, waiting);
         drop(manual);
-        let due: Vec<(SystemTime, oneshot::Sender<()>)> = due;
-        for (_, wake) in due {
-            // A sleeper that has been dropped no longer cares.
+        for wake in due.into_values() {
+            // A sleeper that has been dropped in this moment no longer cares.
             let _ = wake.send(());
         }
     }
@@ -107,10 +112,20 @@ impl Clock for ManualClock {
         }
         let (wake, woken) = oneshot::channel();
         let mut manual = self.0.lock();
-        let at = manual.now + duration;
-        manual.sleepers.push((at, wake));
+        // What lies beyond the end of time never comes.
+        let Some(at) = manual.now.checked_add(duration) else {
+            return Box::pin(std::future::pending());
+        };
+        manual.numbers += 1;
+        let key = (at, manual.numbers);
+        manual.sleepers.insert(key, wake);
         drop(manual);
+        let bed = Bed {
+            clock: Arc::downgrade(&self.0),
+            key,
+        };
         Box::pin(async move {
+            let _bed = bed;
             if woken.await.is_err() {
                 // The clock is gone: no time will ever pass again.
                 std::future::pending::<()>().await;
@@ -121,6 +136,25 @@ impl Clock for ManualClock {
     fn leap(&self, duration: Duration) -> bool {
         self.advance(duration);
         true
+    }
+
+    fn next_wake(&self) -> Option<SystemTime> {
+        let manual = self.0.lock();
+        manual.sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+}
+
+/// Left when the sleep ends or is dropped: the clock forgets the sleeper.
+struct Bed {
+    clock: Weak<Mutex<Manual>>,
+    key: (SystemTime, u64),
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        if let Some(clock) = self.clock.upgrade() {
+            clock.lock().sleepers.remove(&self.key);
+        }
     }
 }
 
@@ -281,5 +315,18 @@ mod tests {
         clock.advance(Duration::from_secs(5));
         later.await;
         assert_eq!(clock.now(), UNIX_EPOCH + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_manual_clock_forgets_who_no_longer_sleeps() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let short = clock.sleep(Duration::from_secs(1));
+        let _long = clock.sleep(Duration::from_secs(2));
+        assert_eq!(clock.next_wake(), Some(UNIX_EPOCH + Duration::from_secs(1)));
+        drop(short);
+        assert_eq!(clock.sleepers(), 1);
+        assert_eq!(clock.next_wake(), Some(UNIX_EPOCH + Duration::from_secs(2)));
+        assert!(futures::FutureExt::now_or_never(clock.sleep(Duration::MAX)).is_none());
+        assert_eq!(clock.sleepers(), 1);
     }
 }

@@ -79,7 +79,8 @@ async fn tell_time(State(core): State<Arc<Core>>) -> Response {
 /// Most seconds of one leap: ten years.
 const FURTHEST: f64 = 315_360_000.0;
 
-/// `{"advance_seconds": 60}` moves a clock that stands still.
+/// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
+/// that was due.
 async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
     let seconds = serde_json::from_slice::<Value>(&body)
         .ok()
@@ -90,7 +91,11 @@ async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
             "The body must be like {\"advance_seconds\": 60}.",
         )));
     };
-    if core.clock.leap(Duration::from_secs_f64(seconds)) {
+    let duration = Duration::from_secs_f64(seconds);
+    let moving = Arc::clone(&core);
+    // On its own, so that it comes to its end even if nobody waits for the answer.
+    let moved = tokio::spawn(async move { moving.advance(duration).await });
+    if moved.await.is_ok_and(|moved| moved) {
         return tell_time(State(core)).await;
     }
     reply(Err(ApiError::bad_control_request(

@@ -1,6 +1,7 @@
 //! What all requests and all jobs of one emulator share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -10,9 +11,11 @@ use crate::accounts::Accounts;
 use crate::clock::Clock;
 use crate::events::Wording;
 use crate::faults::Faults;
+use crate::idle::Idle;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
 use crate::metrics::Metrics;
+use crate::observe::Observer;
 use crate::operation::Counts;
 use crate::quotas::Quotas;
 use crate::records::Records;
@@ -46,8 +49,12 @@ pub(crate) struct Core {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
+    pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     work: Mutex<JoinSet<()>>,
+    idle: Idle,
+    /// Held by whoever moves the clock.
+    moving: tokio::sync::Mutex<()>,
 }
 
 /// The parts of a core that its builder chooses.
@@ -62,8 +69,10 @@ pub(crate) struct Parts {
     pub(crate) restart_on: RestartOn,
     pub(crate) terms: Terms,
     pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: Store,
+    pub(crate) observer: Option<Observer>,
 }
 
 impl Core {
@@ -78,17 +87,20 @@ impl Core {
             terms: parts.terms,
             algorithms: Records::new(&parts.store.database, "algorithm"),
             experiments: Records::new(&parts.store.database, "experiment"),
-            metrics: Arc::new(Metrics::new(&parts.store.database)),
             store: parts.store,
             quotas: parts.quotas,
             links: Links::default(),
             one_job_per_output: parts.one_job_per_output,
             scheduler: parts.scheduler,
+            metrics: parts.metrics,
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),
+            observer: parts.observer,
             closing: watch::Sender::new(false),
             work: Mutex::default(),
+            idle: Idle::default(),
+            moving: tokio::sync::Mutex::default(),
         })
     }
 
@@ -96,7 +108,32 @@ impl Core {
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.work.lock();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(work);
+        tasks.spawn(self.idle.watch(work));
+    }
+
+    /// Moves the clock forward, if it can be moved, and says whether it can. On the way it stops
+    /// wherever somebody is to be woken, until all jobs have done what there was to do; so
+    /// everything happens at its own time, however far it goes at once.
+    pub(crate) async fn advance(&self, duration: Duration) -> bool {
+        let _alone = self.moving.lock().await;
+        let clock = self.clock.as_ref();
+        let Some(target) = clock.now().checked_add(duration) else {
+            return false;
+        };
+        loop {
+            self.idle.reached().await;
+            let now = clock.now();
+            let next = clock.next_wake().map_or(target, |next| next.min(target));
+            let step = next.duration_since(now).unwrap_or_default();
+            if !clock.leap(step) {
+                return false;
+            }
+            if next >= target {
+                break;
+            }
+        }
+        self.idle.reached().await;
+        true
     }
 
     /// All work that is still going on, for the one who ends the emulator.

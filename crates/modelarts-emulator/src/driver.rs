@@ -24,6 +24,8 @@ pub(crate) enum Ending {
     Stopped(Stop, Option<TaskFailure>),
     /// Its code or its data could not be brought in.
     Unprepared(String),
+    /// The node of this task died.
+    NodeFault(String),
     /// Another job took its nodes.
     Preempted,
     /// It waited too long for nodes to run again.
@@ -34,6 +36,8 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug)]
 struct Restarts {
     left: u32,
+    /// Not only when a node dies, also when the code fails.
+    on_exit: bool,
 }
 
 impl Restarts {
@@ -42,13 +46,13 @@ impl Restarts {
 
     fn of(request: &JobRequest, on: RestartOn) -> Self {
         let retry = request.retry;
-        let left = match (retry.unconditional, retry.times, on) {
-            (true, 0, _) => Self::UNCONDITIONAL,
-            (true, times, _) => times.min(Self::UNCONDITIONAL),
-            (false, times, RestartOn::AnyFailure) => times,
-            (false, _, RestartOn::Fault) => 0,
+        let left = match (retry.unconditional, retry.times) {
+            (true, 0) => Self::UNCONDITIONAL,
+            (true, times) => times.min(Self::UNCONDITIONAL),
+            (false, times) => times,
         };
-        Self { left }
+        let on_exit = retry.unconditional || on == RestartOn::AnyFailure;
+        Self { left, on_exit }
     }
 }
 
@@ -77,6 +81,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
             job_id: id.clone(),
             request: Arc::clone(&request),
             index,
+            run: 0,
         })
         .collect();
     let mut restarts = Restarts::of(&request, core.restart_on);
@@ -125,6 +130,10 @@ impl Driver {
     /// that came before the code was started.
     async fn live(&mut self, first: bool) -> Result<Ending, Stop> {
         let timing = self.core.timing.clone();
+        let before = self.core.store.read(&self.id, |job| job.records.len());
+        for worker in &mut self.workers {
+            worker.run = before.unwrap_or_default();
+        }
         if first {
             self.pause(timing.creating).await?;
             self.advance(State::Queuing, EventKind::Queuing)?;
@@ -186,7 +195,8 @@ impl Driver {
     /// Whether the job goes back to the queue, and if so, puts it there.
     async fn again(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
         let preempted = match ending {
-            Ending::Exited(Some(_)) if restarts.left > 0 => false,
+            Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
+            Ending::NodeFault(_) if restarts.left > 0 => false,
             Ending::Preempted => true,
             _ => return false,
         };
@@ -201,7 +211,10 @@ impl Driver {
             }
             if let Some(record) = job.records.last_mut() {
                 record.end = Some(RecordEnd {
-                    recover: Some("job_reschedule".to_owned()),
+                    recover: Some(match ending {
+                        Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
+                        _ => "job_reschedule".to_owned(),
+                    }),
                     ..record_end(ending, now)
                 });
             }
@@ -241,7 +254,7 @@ impl Driver {
         }
         let (mut state, kind) = match &ending {
             Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
-            Ending::Exited(Some(_)) => {
+            Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
                 self.settle(timing.after_upload).await;
                 self.terminate_job();
                 (State::Failed, Some(EventKind::Failed))
@@ -411,6 +424,7 @@ fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
             Some(failure.task.clone()),
         ),
         Ending::Exited(None) => ("job completed".to_owned(), None),
+        Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
         Ending::Stopped(_, None) | Ending::Unprepared(_) | Ending::NoNodes => {
             ("terminated".to_owned(), None)

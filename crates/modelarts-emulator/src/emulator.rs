@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
 use crate::lifecycle::{RestartOn, Stop};
+use crate::metrics::Metrics;
+use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
 use crate::process_runner::{ProcessRunner, Settings};
@@ -30,9 +33,11 @@ use crate::quotas::Quotas;
 use crate::resume;
 use crate::routes;
 use crate::rules::Terms;
-use crate::runner::Runner;
+use crate::runner::{Runner, RunnerKind};
 use crate::scheduler::Scheduler;
+use crate::script::Script;
 use crate::server;
+use crate::simulated_runner::SimulatedRunner;
 use crate::store::{Job, Store};
 use crate::timing::Timing;
 
@@ -119,6 +124,15 @@ impl Emulator {
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.core.counts.all()
+    }
+
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::ManualClock), and returns when the
+    /// jobs have done all that was due. On the way it stops wherever something is due, so that
+    /// everything happens at its own time: hours of simulated jobs pass in one call. What
+    /// processes do takes real time, and no clock waits for it. False if the clock cannot be
+    /// moved.
+    pub async fn advance(&self, duration: Duration) -> bool {
+        self.core.advance(duration).await
     }
 
     /// The python3 that runs boot files, if there is one on the PATH.
@@ -224,6 +238,8 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    simulated: Option<Script>,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Builder {
@@ -261,6 +277,8 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            simulated: None,
+            observer: None,
         }
     }
 }
@@ -333,6 +351,15 @@ impl Builder {
     /// is known to do that. Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
+        self
+    }
+
+    /// What becomes of the code of jobs. Default: [`RunnerKind::Process`].
+    pub fn runner(mut self, kind: RunnerKind) -> Self {
+        self.simulated = match kind {
+            RunnerKind::Process => None,
+            RunnerKind::Simulated(script) => Some(script),
+        };
         self
     }
 
@@ -414,6 +441,13 @@ impl Builder {
         self
     }
 
+    /// Who is told of each request for an operation of the service and of its answer, before the
+    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -453,17 +487,29 @@ impl Builder {
         let address = listener
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
-        let settings = Settings {
-            obs: obs.clone(),
-            datasets: self.datasets.clone(),
-            nfs: self.nfs.clone(),
-            clock: Arc::clone(&self.clock),
-            url: format!("http://{address}"),
-            log_cap: self.log_cap,
-            install_packages: self.install_packages,
+        let metrics = Arc::new(Metrics::new(&database));
+        let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
+            Some(script) => {
+                let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
+                let metrics = Arc::clone(&metrics);
+                SimulatedRunner::new(data.root(), script, obs, clock, metrics)
+                    .map(|runner| Arc::new(runner) as _)
+            }
+            None => {
+                let settings = Settings {
+                    obs: obs.clone(),
+                    datasets: self.datasets.clone(),
+                    nfs: self.nfs.clone(),
+                    clock: Arc::clone(&self.clock),
+                    url: format!("http://{address}"),
+                    log_cap: self.log_cap,
+                    install_packages: self.install_packages,
+                };
+                ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
+            }
         };
-        let runner = ProcessRunner::new(data.root(), settings)
-            .map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
+        let runner =
+            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
@@ -510,7 +556,9 @@ impl Builder {
             },
             restart_on: self.restart_on,
             scheduler,
-            runner: Arc::new(runner) as Arc<dyn Runner>,
+            runner,
+            metrics,
+            observer: self.observer,
         });
         resume::resume(&core).map_err(unusable)?;
         let router = routes::router(Arc::clone(&core));

@@ -286,6 +286,9 @@ impl Selection {
     }
 }
 
+/// The most characters that are looked up; what follows is compared.
+const LOOKED_UP: usize = 64;
+
 /// The longest part of a name that is asked for, as the index takes it.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
@@ -293,7 +296,8 @@ fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
         _ => None,
     });
     let (key, part) = parts.max_by_key(|(_, part)| part.chars().count())?;
-    let quoted = part.replace('"', "\"\"");
+    let begin: String = part.chars().take(LOOKED_UP).collect();
+    let quoted = begin.replace('"', "\"\"");
     (part.chars().count() >= TRIGRAM).then(|| format!("{}: \"{quoted}\"", key.column()))
 }
 

@@ -5,14 +5,14 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{
-    Cloud, Emulator, ManualClock, RestartOn, StartError, Timing, User, Wording,
+    Cloud, Emulator, ManualClock, RestartOn, RunnerKind, Script, StartError, Timing, User, Wording,
 };
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -95,6 +95,12 @@ struct Serve {
     /// How long the steps of a job take, beside the run of its code.
     #[arg(long, value_enum, default_value_t = Pace::Quick)]
     timing: Pace,
+    /// What becomes of the code of jobs.
+    #[arg(long, value_enum, default_value_t = Code::Process)]
+    runner: Code,
+    /// JSON file that says what simulated jobs do; without it each ends at once with exit code 0.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
     /// Which texts events get where the documents disagree.
     #[arg(long, value_enum, default_value_t = Text::Api)]
     wording: Text,
@@ -132,6 +138,14 @@ enum Time {
     Wall,
     /// Stands still until it is moved.
     Manual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Code {
+    /// It runs.
+    Process,
+    /// It does not run: jobs do what the script says.
+    Simulated,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -217,12 +231,27 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
         })
         .log_cap(arguments.log_cap)
         .job_quota(arguments.job_quota);
+    match (arguments.runner, arguments.script) {
+        (Code::Process, None) => {}
+        (Code::Process, Some(path)) => {
+            let what = "only --runner simulated follows a script".to_owned();
+            return Err(Failure::File(path, what));
+        }
+        (Code::Simulated, None) => {
+            builder = builder.runner(RunnerKind::Simulated(Script::default()));
+        }
+        (Code::Simulated, Some(path)) => {
+            let script = Script::from_json(&read(&path)?);
+            let script = script.map_err(|what| Failure::File(path, what.to_string()))?;
+            builder = builder.runner(RunnerKind::Simulated(script));
+        }
+    }
     if let Time::Manual = arguments.clock {
         builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
     }
     if let Some(path) = arguments.users {
-        let text = std::fs::read_to_string(&path).map_err(Failure::Io)?;
-        for user in User::list_from_json(&text).map_err(|what| Failure::Users(path, what))? {
+        let users = User::list_from_json(&read(&path)?);
+        for user in users.map_err(|what| Failure::File(path, what))? {
             builder = builder.user(user);
         }
     }
@@ -250,10 +279,15 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     builder.start().await.map_err(Failure::Start)
 }
 
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::File(path.to_owned(), error.to_string()))
+}
+
 #[derive(Debug)]
 enum Failure {
     Start(StartError),
-    Users(PathBuf, String),
+    /// A file that was named, and why it is of no use.
+    File(PathBuf, String),
     Io(io::Error),
 }
 
@@ -261,9 +295,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Start(error) => error.fmt(f),
-            Self::Users(path, what) => {
-                write!(f, "cannot read the users in {}: {what}", path.display())
-            }
+            Self::File(path, what) => write!(f, "cannot use {}: {what}", path.display()),
             Self::Io(error) => error.fmt(f),
         }
     }

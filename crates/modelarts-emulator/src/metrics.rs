@@ -1,7 +1,9 @@
 //! What the workers used, a value for each minute (domain.md section 8).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
@@ -9,18 +11,32 @@ use crate::clock::Moment;
 use crate::database::Database;
 use crate::flavors::Flavor;
 use crate::runner::Worker;
+use crate::scripted_metrics::Scripted;
 use crate::usage::Usage;
 
+/// The names of the series: always all six.
+pub(crate) const SERIES: [&str; 6] = [
+    "cpuUsage",
+    "memUsage",
+    "gpuUtil",
+    "gpuMemUsage",
+    "npuUtil",
+    "npuMemUsage",
+];
 /// No sample.
-const GAP: f64 = -1.0;
+pub(crate) const GAP: f64 = -1.0;
 /// The first minutes have no samples: the service's sampler warms up.
-const WARM_UP: usize = 2;
+pub(crate) const WARM_UP: usize = 2;
 /// Three days, as long as the console keeps them.
-const KEPT: i64 = 3 * 24 * 60;
+pub(crate) const KEPT: i64 = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
 #[derive(Debug)]
-pub(crate) struct Metrics(Arc<Database>);
+pub(crate) struct Metrics {
+    pub(crate) database: Arc<Database>,
+    /// Those that run and have their values from a script.
+    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
+}
 
 /// The sums of one minute.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +48,10 @@ struct Minute {
 
 impl Metrics {
     pub(crate) fn new(database: &Arc<Database>) -> Self {
-        Self(Arc::clone(database))
+        Self {
+            database: Arc::clone(database),
+            scripted: Mutex::default(),
+        }
     }
 
     /// What a worker used between two looks.
@@ -51,7 +70,7 @@ impl Metrics {
         let cpu = 100.0 * used / elapsed / f64::from(cores);
         let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
         let pod = worker.pod();
-        let added = self.0.write(|connection| {
+        let added = self.database.write(|connection| {
             let (series, start) = match series(connection, &pod)? {
                 Some(known) => known,
                 None => {
@@ -77,9 +96,12 @@ impl Metrics {
         }
     }
 
-    /// All six series of a pod; nothing before its first sample.
-    pub(crate) fn show(&self, pod: &str) -> rusqlite::Result<Option<Value>> {
-        let minutes = self.0.read(|connection| {
+    /// All six series of a pod at a moment; nothing before its first sample.
+    pub(crate) fn show(&self, pod: &str, now: Moment) -> rusqlite::Result<Option<Value>> {
+        if let Some(given) = self.given(pod, now)? {
+            return Ok(Some(given));
+        }
+        let minutes = self.database.read(|connection| {
             let Some((series, _)) = series(connection, pod)? else {
                 return Ok(None);
             };
@@ -114,20 +136,19 @@ impl Metrics {
                 })
                 .collect()
         };
-        let absent = vec![GAP; minutes.len()];
-        Ok(Some(json!({"metrics": [
-            {"metric": "cpuUsage", "value": series(|minute| minute.cpu)},
-            {"metric": "memUsage", "value": series(|minute| minute.memory)},
-            {"metric": "gpuUtil", "value": absent},
-            {"metric": "gpuMemUsage", "value": absent},
-            {"metric": "npuUtil", "value": absent},
-            {"metric": "npuMemUsage", "value": absent},
-        ]})))
+        Ok(Some(rows(|name| match name {
+            "cpuUsage" => series(|minute| minute.cpu),
+            "memUsage" => series(|minute| minute.memory),
+            // There are no cards on this machine.
+            _ => vec![GAP; minutes.len()],
+        })))
     }
 
     /// Forgets a pod.
     pub(crate) fn remove(&self, pod: &str) {
-        let removed = self.0.write(|connection| {
+        self.scripted.lock().remove(pod);
+        let removed = self.database.write(|connection| {
+            connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
             if let Some((series, _)) = series(connection, pod)? {
                 connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
                 connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
@@ -138,6 +159,12 @@ impl Metrics {
             tracing::error!(pod, %error, "the metrics of a pod are left");
         }
     }
+}
+
+/// The answer, with the values of each series.
+pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": rows})
 }
 
 /// The number of a pod's series, and its start.
@@ -161,6 +188,7 @@ mod tests {
             job_id: "id".to_owned(),
             request: Arc::new(JobRequest::default()),
             index: 0,
+            run: 0,
         };
         let minute = |at: i64| Moment::from_millis(at * 60_000);
         let usage = |cpu_millis| Usage {
@@ -177,13 +205,13 @@ mod tests {
             }
         }
         let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
-        let shown = metrics.show(&worker.pod()).unwrap().unwrap();
+        let shown = metrics.show(&worker.pod(), minute(9)).unwrap().unwrap();
         assert_eq!(
             shown["metrics"][0],
             json!({"metric": "cpuUsage", "value": [-1.0, -1.0, 25.0, 25.0, 25.0, 25.0]})
         );
         assert_eq!(shown["metrics"][1]["value"][5], 25.0);
         metrics.remove(&worker.pod());
-        assert_eq!(metrics.show(&worker.pod()).unwrap(), None);
+        assert_eq!(metrics.show(&worker.pod(), minute(9)).unwrap(), None);
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,23 +15,24 @@ use tokio::process::{Child, Command};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::channel::{Channel, Place, Volume, VolumeSource};
-use crate::clock::Clock;
+use crate::clock::{Clock, Sleep};
 use crate::confined::{self, Confined, Stray};
 use crate::environment;
-use crate::home::{HomePath, MA_LOG_DIR};
+use crate::home::HomePath;
 use crate::leftovers::Leftovers;
 use crate::log_pump::Pump;
 use crate::obs::ObsPath;
 use crate::process_group;
 use crate::python::{self, python3};
 use crate::request::Start;
-use crate::runner::{LogTail, Run, Runner, Worker};
+use crate::runner::{Exit, LogTail, Run, Runner, Worker};
 use crate::usage::{Meter, Usage};
+use crate::worker_files::WorkerFiles;
 
 /// Runs the workers of all jobs.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessRunner {
-    jobs: Confined,
+    files: WorkerFiles,
     settings: Settings,
     alive: Alive,
     leftovers: Leftovers,
@@ -68,7 +68,7 @@ type Pumps = HashMap<String, (Pump, Option<Pid>)>;
 impl ProcessRunner {
     pub(crate) fn new(data_dir: &Path, settings: Settings) -> io::Result<Self> {
         Ok(Self {
-            jobs: Confined::create(&data_dir.join("jobs"))?,
+            files: WorkerFiles::new(data_dir)?,
             settings,
             alive: Alive::default(),
             leftovers: Leftovers::end_all(data_dir)?,
@@ -76,14 +76,8 @@ impl ProcessRunner {
         })
     }
 
-    /// The directory of a worker; paths below `/home` lie below it.
-    fn directory(&self, worker: &Worker) -> io::Result<Confined> {
-        let below = Path::new(&worker.job_id).join(worker.task());
-        Confined::create(&self.jobs.directory(&below)?)
-    }
-
     fn copy_in(&self, worker: &Worker, from: &Place, to: &HomePath) -> io::Result<()> {
-        let directory = self.directory(worker)?;
+        let directory = self.files.directory(worker)?;
         let (root, path) = self.find(from)?;
         confined::copy((&root, &path), (&directory, to.relative()), Stray::Refuse)?;
         Ok(())
@@ -104,7 +98,7 @@ impl ProcessRunner {
     }
 
     fn copy_out(&self, worker: &Worker, output: &Channel) -> io::Result<()> {
-        let directory = self.directory(worker)?;
+        let directory = self.files.directory(worker)?;
         directory.directory(output.local_dir.relative())?;
         let (root, path) = self.find(&output.place)?;
         let left_out = confined::copy(
@@ -114,31 +108,12 @@ impl ProcessRunner {
         )?;
         for sentence in left_out {
             let name = &output.name;
-            self.log(
+            self.files.log(
                 worker,
                 &format!("output {name}: not uploaded, because {sentence}"),
             )?;
         }
         Ok(())
-    }
-
-    /// Where the log lies while the worker's directory is made again.
-    fn log_aside(&self, worker: &Worker) -> PathBuf {
-        let name = format!("{}.log", worker.task());
-        self.jobs.root().join(&worker.job_id).join(name)
-    }
-
-    /// A line of the platform in the worker's log.
-    fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
-        let mut log = self.open_log(worker)?;
-        writeln!(log, "[ModelArts Service Log] {line}")
-    }
-
-    fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
-        let directory = self.directory(worker)?;
-        directory.directory(HomePath::fixed(MA_LOG_DIR).relative())?;
-        let path = directory.root().join(worker.log_file());
-        fs::File::options().create(true).append(true).open(path)
     }
 
     /// Puts what a volume holds to where the job sees it.
@@ -170,7 +145,7 @@ impl ProcessRunner {
     /// Makes the directories and starts the process group; stdout and stderr share the log.
     fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
         let request = &worker.request;
-        let directory = self.directory(worker)?;
+        let directory = self.files.directory(worker)?;
         for scratch in ["tmp", "cache"] {
             directory.directory(Path::new(scratch))?;
         }
@@ -213,7 +188,7 @@ impl ProcessRunner {
             }
         };
         arguments.extend(environment::arguments(request, directory.root()));
-        let (pump, output) = Pump::new(self.open_log(worker)?, self.settings.log_cap)?;
+        let (pump, output) = Pump::new(self.files.open_log(worker)?, self.settings.log_cap)?;
         let child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -256,11 +231,6 @@ impl ProcessRunner {
     }
 }
 
-/// The job code can put anything in the place of its log; only a file with something in it is one.
-fn is_log(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
-}
-
 /// Copying is done by blocking code, away from the threads that answer requests.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -273,22 +243,7 @@ async fn blocking<T: Send + 'static>(
 impl Runner for ProcessRunner {
     fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
-        Box::pin(blocking(move || {
-            let directory = runner.directory(&worker)?;
-            let log = directory.root().join(worker.log_file());
-            let aside = runner.log_aside(&worker);
-            // Moved and never copied, so that it is somewhere at every moment.
-            if is_log(&log) {
-                fs::rename(&log, &aside)?;
-            }
-            // Links are taken away, not followed.
-            fs::remove_dir_all(directory.root())?;
-            drop(runner.open_log(&worker)?);
-            match fs::rename(&aside, &log) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
-        }))
+        Box::pin(blocking(move || runner.files.renew(&worker)))
     }
 
     fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
@@ -324,7 +279,7 @@ impl Runner for ProcessRunner {
     }
 
     fn requirements(&self, worker: &Worker) -> Vec<String> {
-        let Ok(directory) = self.directory(worker) else {
+        let Ok(directory) = self.files.directory(worker) else {
             return Vec::new();
         };
         let code = worker.request.code_copy().below(directory.root());
@@ -344,7 +299,7 @@ impl Runner for ProcessRunner {
                 let Some(python) = python3().await else {
                     return Err(io::Error::other("there is no python3"));
                 };
-                let directory = self.directory(&worker)?;
+                let directory = self.files.directory(&worker)?;
                 let path = worker
                     .request
                     .code_copy()
@@ -355,11 +310,11 @@ impl Runner for ProcessRunner {
             };
             match result.await {
                 Ok(said) => {
-                    let mut log = self.open_log(&worker)?;
+                    let mut log = self.files.open_log(&worker)?;
                     log.write_all(said.as_bytes())
                 }
                 Err(error) => {
-                    self.log(&worker, &format!("{file}: {error}"))?;
+                    self.files.log(&worker, &format!("{file}: {error}"))?;
                     Err(error)
                 }
             }
@@ -373,8 +328,9 @@ impl Runner for ProcessRunner {
                 Ok(run) => Box::new(run) as Box<dyn Run>,
                 Err(error) => {
                     tracing::warn!(job = worker.job_id, %error, "the code did not start");
-                    if let Err(error) =
-                        self.log(&worker, &format!("the code did not start: {error}"))
+                    if let Err(error) = self
+                        .files
+                        .log(&worker, &format!("the code did not start: {error}"))
                     {
                         tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
                     }
@@ -382,6 +338,11 @@ impl Runner for ProcessRunner {
                 }
             }
         })
+    }
+
+    /// In real time: the processes live in it.
+    fn look(&self, _worker: &Worker) -> Sleep {
+        Box::pin(tokio::time::sleep(LOOK))
     }
 
     fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
@@ -394,40 +355,22 @@ impl Runner for ProcessRunner {
     fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
-            let directory = runner.directory(&worker)?;
-            confined::copy(
-                (&directory, &worker.log_file()),
-                (&runner.settings.obs, &to.relative()),
-                Stray::Refuse,
-            )?;
-            Ok(())
+            // What has been written so far belongs to it.
+            if let Some((pump, _)) = runner.alive.pumps.lock().get(&worker.pod()) {
+                pump.drain();
+            }
+            runner.files.export_log(&worker, &runner.settings.obs, &to)
         }))
     }
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
-        let path = self
-            .jobs
-            .root()
-            .join(&worker.job_id)
-            .join(worker.task())
-            .join(worker.log_file());
-        let aside = self.log_aside(&worker);
+        let files = self.files.clone();
         let pump = self.alive.pumps.lock().get(&worker.pod()).cloned();
         Box::pin(blocking(move || {
             if let Some((pump, _)) = pump {
                 pump.drain();
             }
-            // It may be moved aside and back between two looks.
-            let mut places = [&path, &aside, &path].into_iter();
-            let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
-            let Some(mut file) = log else {
-                return Ok(None);
-            };
-            let full_size = file.seek(SeekFrom::End(0))?;
-            file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
-            let mut content = Vec::new();
-            file.take(limit.min(full_size)).read_to_end(&mut content)?;
-            Ok(Some(LogTail { content, full_size }))
+            files.log_tail(&worker, limit)
         }))
     }
 
@@ -446,12 +389,14 @@ impl Runner for ProcessRunner {
     }
 
     fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
-        let path = self.jobs.root().join(&job_id);
+        let files = self.files.clone();
         Box::pin(async move {
-            if let Err(error) = blocking(move || fs::remove_dir_all(path)).await
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                tracing::warn!(job = job_id, %error, "the job's directory is left");
+            let removal = blocking(move || {
+                files.remove(&job_id);
+                Ok(())
+            });
+            if let Err(error) = removal.await {
+                tracing::warn!(%error, "a job's directory is left");
             }
         })
     }
@@ -464,6 +409,8 @@ impl Runner for ProcessRunner {
     }
 }
 
+/// How often running workers are looked at. What is due then is decided by the emulator's clock.
+const LOOK: Duration = Duration::from_millis(100);
 /// How often a process group is looked at while it ends: nobody tells when its last process goes.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
@@ -535,11 +482,11 @@ const EXIT_CODE_LOST: i32 = 255;
 const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
-    fn wait(&mut self) -> BoxFuture<'_, i32> {
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             let code = self.leader().await;
             self.sweep().await;
-            code
+            Exit::Code(code)
         })
     }
 
@@ -571,11 +518,11 @@ impl Run for ProcessRun {
 struct NeverStarted;
 
 impl Run for NeverStarted {
-    fn wait(&mut self) -> BoxFuture<'_, i32> {
-        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }
 
     fn terminate(&mut self, _grace: Duration) -> BoxFuture<'_, i32> {
-        self.wait()
+        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
     }
 }

@@ -175,6 +175,18 @@ impl JobRequest {
             .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
+    /// How long there must be no sign of life before the job counts as hanging:
+    /// `MA_HANG_DETECT_TIME` in minutes, 30 if the job does not say.
+    pub(crate) fn hang_time(&self) -> Duration {
+        let variables = self.environments.as_ref();
+        let minutes = variables
+            .and_then(|variables| variables.get("MA_HANG_DETECT_TIME"))
+            .and_then(|text| text.parse().ok())
+            .filter(|minutes| *minutes > 0)
+            .unwrap_or(30_u32);
+        Duration::from_secs(60 * u64::from(minutes))
+    }
+
     /// What stands for the image in the events.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]

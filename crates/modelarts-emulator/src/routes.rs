@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::Method;
@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
+use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::answer::Answer;
@@ -24,6 +25,7 @@ use crate::faults::Fault;
 use crate::gate;
 use crate::guard;
 use crate::iam;
+use crate::observe::Exchange;
 use crate::operation::Operation;
 use crate::operations;
 
@@ -134,10 +136,23 @@ async fn serve(
     let (parts, body) = request.into_parts();
     // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
     let operation = operation.filter(|_| parts.method != Method::HEAD);
-    let answer = match respond(&core, operation, &ids, &parts, body, &request_id).await {
+    let body = to_bytes(body, MAX_BODY).await.ok();
+    let answer = match respond(&core, operation, &ids, &parts, body.as_ref(), &request_id).await {
         Ok(answer) => answer,
         Err(error) => Answer::error(&error, &request_id),
     };
+    if let Some(observer) = &core.observer {
+        observer.tell(&Exchange {
+            operation: operation.map(Operation::id),
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            query: parts.uri.query().unwrap_or_default(),
+            request: body.as_deref().unwrap_or_default(),
+            status: answer.status().as_u16(),
+            answer: &answer.bytes(),
+            by_fault: answer.by_fault,
+        });
+    }
     tracing::info!(
         method = %parts.method,
         path = parts.uri.path(),
@@ -154,7 +169,7 @@ async fn respond(
     operation: Option<Operation>,
     ids: &HashMap<String, String>,
     parts: &Parts,
-    body: Body,
+    body: Option<&Bytes>,
     request_id: &str,
 ) -> Result<Answer, ApiError> {
     let path = parts.uri.path();
@@ -162,10 +177,8 @@ async fn respond(
     let Some(below) = path.strip_prefix("/v2/") else {
         return Err(refused());
     };
-    let body = to_bytes(body, MAX_BODY)
-        .await
-        .map_err(|_| ApiError::body_too_large())?;
-    let user = core.accounts.user(gate::enter(core, parts, &body)?);
+    let body = body.ok_or_else(ApiError::body_too_large)?;
+    let user = core.accounts.user(gate::enter(core, parts, body)?);
     let project = below.split('/').next().unwrap_or_default();
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
@@ -176,7 +189,8 @@ async fn respond(
 
     core.counts.received(operation);
     let fault = core.faults.take(operation);
-    if let Some(answer) = fault.as_ref().and_then(Fault::instead) {
+    if let Some(mut answer) = fault.as_ref().and_then(Fault::instead) {
+        answer.by_fault = true;
         return Ok(answer);
     }
     let call = Call {
@@ -184,7 +198,7 @@ async fn respond(
         user,
         ids,
         query: parts.uri.query().unwrap_or_default(),
-        body: &body,
+        body,
     };
     let executed = operations::execute(operation, &call).await;
     if executed.is_ok() {
@@ -197,6 +211,10 @@ async fn respond(
             core.clock.sleep(Duration::from_millis(ms)).await;
             answer
         }
-        Some(fault) => fault.spoil(answer),
+        Some(fault) => {
+            let mut answer = fault.spoil(answer);
+            answer.by_fault = true;
+            answer
+        }
     })
 }

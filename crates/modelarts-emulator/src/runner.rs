@@ -1,4 +1,5 @@
-//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code.
+//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code,
+//! `simulated_runner.rs` follows a script.
 
 use std::fmt;
 use std::io;
@@ -8,11 +9,25 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use crate::clock::Sleep;
 use crate::home::{HomePath, MA_LOG_DIR};
 use crate::obs::ObsPath;
 use crate::request::JobRequest;
+use crate::script::Script;
 use crate::store::task_name;
 use crate::usage::Usage;
+
+/// What becomes of the code of jobs.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum RunnerKind {
+    /// It runs, as processes on this machine.
+    #[default]
+    Process,
+    /// It does not run: jobs do what the script says, on the emulator's clock, without processes,
+    /// copies and packages. Everything else is the same.
+    Simulated(Script),
+}
 
 /// One worker of a job.
 #[derive(Clone, Debug)]
@@ -20,6 +35,8 @@ pub(crate) struct Worker {
     pub(crate) job_id: String,
     pub(crate) request: Arc<JobRequest>,
     pub(crate) index: u32,
+    /// How often the job's code has been started before.
+    pub(crate) run: usize,
 }
 
 impl Worker {
@@ -43,7 +60,7 @@ impl Worker {
 }
 
 /// The end of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LogTail {
     pub(crate) content: Vec<u8>,
     pub(crate) full_size: u64,
@@ -65,6 +82,8 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn install(&self, worker: Worker, file: String) -> BoxFuture<'_, io::Result<()>>;
     /// Starts the code.
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
+    /// Ready when it is time to look at the running worker again.
+    fn look(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
     fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the log to where the job wants it kept.
@@ -79,11 +98,19 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn kill_all(&self);
 }
 
+/// How a worker ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Its code ended: the exit code, 128 + n after signal n.
+    Code(i32),
+    /// Its node died, and everything on it.
+    NodeFault,
+}
+
 /// A worker whose code has been started.
 pub(crate) trait Run: Send {
-    /// Waits for the code to end by itself; gives its exit code, 128 + n after signal n. May be
-    /// dropped and called again.
-    fn wait(&mut self) -> BoxFuture<'_, i32>;
+    /// Waits for the worker to end by itself. May be dropped and called again.
+    fn wait(&mut self) -> BoxFuture<'_, Exit>;
     /// Asks all processes to end, forces them after `grace`, and returns when they have gone.
     fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32>;
 }

@@ -76,6 +76,8 @@ CREATE TABLE minutes (
     memory REAL NOT NULL,
     PRIMARY KEY (series, minute)
 ) WITHOUT ROWID;
+-- Values that nobody measured, by pod: minute after minute, by series, as JSON.
+CREATE TABLE given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL) WITHOUT ROWID;
 
 -- Algorithms and experiments, as they are shown.
 CREATE TABLE records (

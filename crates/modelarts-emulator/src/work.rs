@@ -6,17 +6,14 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
-use crate::clock::Moment;
+use crate::clock::{Moment, Sleep};
 use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
 use crate::lifecycle::{State, Stop};
-use crate::runner::Run;
+use crate::runner::{Exit, Run, Worker};
 use crate::store::{RecordEnd, RunningRecord, TaskFailure};
 use crate::usage::Usage;
 
-/// How often running jobs are looked at, in real time: their processes live in it. What is due is
-/// decided by the emulator's clock.
-const LOOK: Duration = Duration::from_millis(100);
 /// A hung job is started again in its place at most this often in a row.
 const HANG_RESTARTS: u32 = 3;
 
@@ -27,6 +24,8 @@ enum Turn {
     Stop(Stop),
     Preempted,
     Hung,
+    /// The node of this task has died.
+    NodeFault(String),
 }
 
 /// What has been seen of a run so far.
@@ -48,15 +47,20 @@ impl Driver {
         loop {
             let mut runs = Vec::new();
             for worker in &self.workers {
+                let worker = Worker {
+                    run: worker.run + hangs as usize,
+                    ..worker.clone()
+                };
                 let task = worker.task();
                 self.note(EventKind::TaskStarted { task: task.clone() });
-                runs.push((task, self.core.runner.start(worker.clone()).await));
+                runs.push((task, self.core.runner.start(worker).await));
             }
             let (turn, failure) = self.attend(&mut runs, hangs).await;
             match turn {
                 Turn::Ended => return Ending::Exited(failure),
                 Turn::Stop(why) => return Ending::Stopped(why, failure),
                 Turn::Preempted => return Ending::Preempted,
+                Turn::NodeFault(task) => return Ending::NodeFault(task),
                 Turn::Hung => {
                     hangs += 1;
                     self.start_in_place(failure);
@@ -111,8 +115,8 @@ impl Driver {
                 }
             };
             tokio::pin!(preempted);
-            let mut look = tokio::time::interval(LOOK);
-            look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            // The first look is at once.
+            let mut look: Sleep = Box::pin(std::future::ready(()));
             let mut seen = self.first_look();
             let out_of_time =
                 std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
@@ -122,8 +126,13 @@ impl Driver {
                     // A code that has ended has ended, whatever else is asked.
                     biased;
                     exited = waiting.next() => {
-                        let Some((index, task, exit_code)) = exited else { break Turn::Ended };
+                        let Some((index, task, exit)) = exited else { break Turn::Ended };
                         ended[index] = true;
+                        let exit_code = match exit {
+                            Exit::Code(exit_code) => exit_code,
+                            // Nobody is left to say how it ended.
+                            Exit::NodeFault => break Turn::NodeFault(task),
+                        };
                         self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
                         if exit_code != 0 {
                             failure = Some(TaskFailure { task, exit_code });
@@ -136,10 +145,14 @@ impl Driver {
                         break Turn::Stop(Stop::AfterHours(hours));
                     }
                     () = &mut preempted => break Turn::Preempted,
-                    _ = look.tick() => {
+                    () = look.as_mut() => {
                         if self.look_after(&mut seen).await && hangs < HANG_RESTARTS {
                             break Turn::Hung;
                         }
+                        look = match self.workers.first() {
+                            Some(worker) => self.core.runner.look(worker),
+                            None => Box::pin(std::future::pending()),
+                        };
                     }
                 }
             }
@@ -228,7 +241,7 @@ impl Driver {
         if crate::flavors::gpus(self.request.flavor()) == 0 {
             return false;
         }
-        let patience = self.hang_time();
+        let patience = self.request.hang_time();
         if now.since(seen.since) < patience && !seen.life.is_empty() {
             return false;
         }
@@ -256,15 +269,5 @@ impl Driver {
             self.note(EventKind::MaybeHanging);
         }
         self.request.retry.hang
-    }
-
-    /// `MA_HANG_DETECT_TIME` of the job, in minutes; 30 if it does not say.
-    fn hang_time(&self) -> Duration {
-        let variables = self.request.environments.as_ref();
-        let minutes = variables
-            .and_then(|variables| variables.get("MA_HANG_DETECT_TIME"))
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(30);
-        Duration::from_secs(60 * minutes)
     }
 }

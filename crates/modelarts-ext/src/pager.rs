@@ -79,7 +79,8 @@ impl<S: Source> Pager<S> {
             .meaning
             .or_else(|| saved.as_ref()?.counts.map(Counts::offset))
             .or_else(|| source.learned()?.get());
-        let mut known = Known::new(S::UNIQUE);
+        let unique = source.is_unique();
+        let mut known = Known::new(unique);
         let mut read = 0;
         if let Some(saved) = saved {
             read = saved.read;
@@ -94,7 +95,7 @@ impl<S: Source> Pager<S> {
                 meaning: sure.unwrap_or(pagination.offset),
                 size: reading.size,
                 max: pagination.max_limit.unwrap_or(reading.size).max(1),
-                overlap: if S::UNIQUE {
+                overlap: if unique {
                     OVERLAP_OF_IDS
                 } else {
                     OVERLAP_OF_ROWS
@@ -198,7 +199,11 @@ impl<S: Source> Pager<S> {
         let (total, matching) = (positive(batch.total), positive(batch.count));
         let more = matching.or(total).is_some_and(|all| all > end);
 
-        let keys: Vec<String> = batch.items.iter().map(S::key).collect();
+        let keys: Vec<String> = batch
+            .items
+            .iter()
+            .map(|item| self.source.key(item))
+            .collect();
         // In a search, and where rows are missing in between, nothing is expected.
         let overlap = match self.search {
             None => self.read.checked_sub(window.start),
@@ -303,7 +308,7 @@ impl<S: Source> Pager<S> {
             self.go_on_from(self.read);
             self.searches += 1;
             if self.searches > SEARCHES {
-                return Err(changed_too_much::<S>());
+                return Err(changed_too_much(&*self.source));
             }
             // Earlier by half a window: as much that is known as what is not.
             let half = u64::from(self.frame.max / 2);
@@ -317,7 +322,7 @@ impl<S: Source> Pager<S> {
             // Nothing of what was read is there any more. If that is certain, then
             // everything that is there has not been read.
             if self.known.has_forgotten() {
-                return Err(changed_too_much::<S>());
+                return Err(changed_too_much(&*self.source));
             }
             self.known.all_gone();
             self.go_on_from(0);
@@ -328,7 +333,7 @@ impl<S: Source> Pager<S> {
     fn position(&self) -> Position {
         let last = self.known.last(SAVED);
         Position {
-            list: S::OPERATION.to_owned(),
+            list: self.source.operation().to_owned(),
             read: self.read,
             more: self.known.has_forgotten() || last.len() < self.known.len(),
             last,
@@ -339,13 +344,13 @@ impl<S: Source> Pager<S> {
     }
 }
 
-fn changed_too_much<S: Source>() -> Error {
+fn changed_too_much(source: &impl Source) -> Error {
     Error::new(
         ErrorKind::Unexpected,
         format!(
             "{}: the list has changed so much while it was read that it cannot be said where to \
              go on; read it again",
-            S::OPERATION
+            source.operation()
         ),
     )
 }

@@ -332,7 +332,7 @@ fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
 
 /// The same cases each time, so that a failure is there again the next time too. With
 /// `PROPTEST_CASES` that many others, for whoever looks for more.
-fn config() -> ProptestConfig {
+pub(crate) fn config() -> ProptestConfig {
     let more = std::env::var("PROPTEST_CASES").ok();
     let more: Option<u32> = more.and_then(|cases| cases.parse().ok());
     ProptestConfig {

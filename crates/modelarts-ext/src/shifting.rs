@@ -187,8 +187,14 @@ pub(crate) struct List<const UNIQUE: bool> {
 
 impl<const U: bool> Source for List<U> {
     type Item = u32;
-    const OPERATION: &'static str = "List";
-    const UNIQUE: bool = U;
+
+    fn operation(&self) -> &'static str {
+        "List"
+    }
+
+    fn is_unique(&self) -> bool {
+        U
+    }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {
         Box::pin(async move {
@@ -218,7 +224,7 @@ impl<const U: bool> Source for List<U> {
         })
     }
 
-    fn key(item: &u32) -> String {
+    fn key(&self, item: &u32) -> String {
         // Rows of a list without ids are equal in threes.
         if U {
             item.to_string()

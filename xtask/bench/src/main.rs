@@ -1,14 +1,17 @@
-//! Measures the client against what one would write by hand.
+//! Measures the client against what one would write by hand, and the emulator.
 //!
-//! Everything is a ratio of two things measured in turn in one run, because single
+//! What is said of the client is a ratio of two things measured in turn in one run, because single
 //! figures of a shared machine say little. See `BENCH.md` for results.
 
 mod build;
 mod by_hand;
 mod calls;
+mod emulator;
 mod official;
 mod server;
 mod timing;
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -30,27 +33,44 @@ enum Command {
         #[arg(long, default_value = "python3")]
         python: String,
     },
-    /// A clean build of a program that uses modelarts-ext, against one that uses reqwest
-    Build,
+    /// The emulator: answers a second, ten thousand jobs, memory
+    Emulator,
+    /// Clean builds of programs that use our crates, against one that uses reqwest alone
+    Build {
+        /// How often each is built
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+    },
     /// Only gets, for a profiler
     #[command(hide = true)]
-    Profile { calls: u32 },
+    Profile {
+        calls: u32,
+        /// Those by hand instead of those of the SDK
+        #[arg(long)]
+        by_hand: bool,
+    },
     /// Answers every request with the same job; for the other commands
     #[command(hide = true)]
     Serve,
+    /// An emulator in this directory; for the other commands
+    #[command(hide = true)]
+    Emulate { place: PathBuf },
 }
 
 fn main() -> Result<()> {
     match Cli::parse().command {
         Some(Command::Serve) => server::run(),
-        Some(Command::Profile { calls }) => calls::profile(calls),
+        Some(Command::Emulate { place }) => emulator::serve(&place),
+        Some(Command::Emulator) => emulator::measure(),
+        Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
-        Some(Command::Build) => build::compare(),
+        Some(Command::Build { rounds }) => build::compare(rounds),
         None => {
             calls::get()?;
             official::compare("python3")?;
-            build::compare()
+            emulator::measure()?;
+            build::compare(3)
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{Check, Outcome, metadata::Metadata, redocly};
-use crate::{payload, schema, workspace};
+use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -45,8 +45,30 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "codegen",
-        about: "the snapshots are the generated code",
+        about: "the snapshots and the packaged file are the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
+    },
+    Check {
+        name: "packaged",
+        about: "the API compiles from the packaged file, without the generator",
+        run: || {
+            passes(&mut cargo([
+                "check",
+                "--package",
+                "modelarts-api",
+                "--no-default-features",
+            ]))
+        },
+    },
+    Check {
+        name: "breaking",
+        about: "a description that breaks clients has a version that says so",
+        run: breaks,
+    },
+    Check {
+        name: "readme",
+        about: "the table of operations in the README is the description's",
+        run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
         name: "schema",
@@ -141,6 +163,17 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
     Ok(command)
+}
+
+/// A clone without history has nothing to compare with, in CI too.
+fn breaks() -> Result<Outcome> {
+    match breaking::default_base() {
+        Some(base) => passes(itself(["breaking", "--base"])?.arg(base)),
+        None => Ok(Outcome::Skipped {
+            why: breaking::NO_BASE.into(),
+            also_in_ci: true,
+        }),
+    }
 }
 
 fn payloads() -> Result<Outcome> {

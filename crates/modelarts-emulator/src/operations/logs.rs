@@ -30,6 +30,7 @@ fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
         job_id: call.job_id().to_owned(),
         request,
         index,
+        run: 0,
     })
 }
 
@@ -119,7 +120,7 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
 
 pub(super) fn metrics(call: &Call<'_>) -> Outcome {
     let worker = worker(call)?;
-    match call.core.metrics.show(&worker.pod())? {
+    match call.core.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }

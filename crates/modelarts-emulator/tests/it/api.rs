@@ -650,7 +650,7 @@ async fn fields_that_would_be_ignored_are_refused() {
         ("/train_type", json!("SFT"), "the request field train_type"),
         (
             "/algorithm/policies",
-            json!({"auto_search": {"reward_attrs": []}}),
+            json!({"auto_search": {"reward_attrs": [{"name": "a", "mode": "max", "regex": "a"}]}}),
             "the request field algorithm.policies.auto_search",
         ),
     ] {

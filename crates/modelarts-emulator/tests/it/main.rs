@@ -13,6 +13,9 @@ mod control;
 mod durable;
 mod events;
 mod faults;
+/// The one that `cargo xtask spec` uses.
+#[path = "../../../../xtask/src/spec/json_schema.rs"]
+mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
 #[cfg(feature = "cli")]
@@ -24,5 +27,7 @@ mod running;
 mod safety;
 mod search;
 mod signing;
+mod simulated;
 mod storage;
 mod support;
+mod traffic;

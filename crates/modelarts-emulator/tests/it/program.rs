@@ -16,12 +16,18 @@ pub(crate) struct Program {
 
 /// A program that keeps everything in `place`.
 pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
+    serve_with(place, &[]).await
+}
+
+/// With more flags.
+pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
         .arg("--data-dir")
         .arg(place.join("data"))
         .arg("--obs-root")
         .arg(place.join("obs"))
+        .args(flags)
         .env("A_SECRET_OF_THE_USER", "do-not-tell")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -46,6 +52,7 @@ pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
         project_id: text("project_id"),
         access_key: text("access_key"),
         secret_key: text("secret_key"),
+        checks: true,
     };
     Program {
         child,
@@ -138,4 +145,78 @@ async fn it_refuses_to_listen_to_others() {
         String::from_utf8(output.stderr).unwrap(),
         "modelarts-emulator: cannot listen on 0.0.0.0:0: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0\n"
     );
+}
+
+#[tokio::test]
+async fn simulated_jobs_follow_the_script_in_a_file() {
+    let place = tempfile::tempdir().unwrap();
+    let script = place.path().join("script.json");
+    let hour = json!({"default": [{"seconds": 3600, "exit_code": 7}]});
+    std::fs::write(&script, hour.to_string()).unwrap();
+    let script = script.to_str().unwrap();
+    let flags = [
+        "--runner",
+        "simulated",
+        "--script",
+        script,
+        "--clock",
+        "manual",
+    ];
+    let program = serve_with(place.path(), &flags).await;
+    let client = &program.client;
+    let job = json!({
+        "kind": "job",
+        "metadata": {"name": "hour"},
+        "algorithm": {"engine": {"image_url": "org/image:1"}, "command": "never run"},
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+    });
+    let created = client.post("/training-jobs", &job).await.json();
+    let path = format!(
+        "/training-jobs/{}",
+        created["metadata"]["id"].as_str().unwrap()
+    );
+    let pass = async |seconds: u32| {
+        let body = json!({"advance_seconds": seconds}).to_string();
+        let url = format!("{}/_emulator/clock", client.url);
+        let moved = client.http.post(url).body(body).send().await.unwrap();
+        assert_eq!(moved.status(), 200);
+    };
+    // Requests are signed by the clock on the wall, which may be 15 minutes off.
+    pass(600).await;
+    assert_eq!(client.get(&path).await.json()["status"]["phase"], "Running");
+    pass(3000).await;
+    let now = std::time::SystemTime::now() + std::time::Duration::from_secs(3600);
+    let target = format!("/v2/{}{path}", client.project_id);
+    let request = client.signed(reqwest::Method::GET, &target, Vec::new(), now);
+    let shown: Value =
+        serde_json::from_str(&request.send().await.unwrap().text().await.unwrap()).unwrap();
+    assert_eq!(shown["status"]["phase"], "Failed");
+    assert_eq!(shown["status"]["duration"], 3_600_000);
+    assert_eq!(shown["status"]["task_statuses"][0]["exit_code"], 7);
+}
+
+#[tokio::test]
+async fn a_file_that_is_of_no_use_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let script = place.path().join("script.json");
+    std::fs::write(&script, r#"{"default": [{"second": 1}]}"#).unwrap();
+    for (runner, reason) in [
+        ("simulated", "unknown field `second`"),
+        ("process", "only --runner simulated follows a script"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+            .args(["serve", "--runner", runner, "--script"])
+            .arg(&script)
+            .current_dir(place.path())
+            .output()
+            .await
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let named = format!(
+            "modelarts-emulator: cannot use {}: {reason}",
+            script.display()
+        );
+        assert!(said.starts_with(&named), "{said}");
+    }
 }

@@ -1,0 +1,272 @@
+//! Runs nothing: jobs do what a [`Script`] says, on the emulator's clock.
+//!
+//! A run is one sleep on the clock, however long it lasts; its log and its metrics are worked out
+//! from the script when somebody asks. Nothing here waits for another thread, so that a clock that
+//! is moved step by step finds all work done at each step.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::clock::{Clock, Moment, Sleep};
+use crate::confined::Confined;
+use crate::flavors;
+use crate::metrics::Metrics;
+use crate::obs::ObsPath;
+use crate::plan::Plan;
+use crate::runner::{Exit, LogTail, Run, Runner, Worker};
+use crate::script::{RunFault, Script};
+use crate::usage::Usage;
+use crate::worker_files::WorkerFiles;
+
+/// Lets the workers of all jobs follow a script.
+#[derive(Clone, Debug)]
+pub(crate) struct SimulatedRunner(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    script: Script,
+    clock: Arc<dyn Clock>,
+    files: WorkerFiles,
+    obs: Confined,
+    metrics: Arc<Metrics>,
+    /// Those that run, by pod.
+    running: Mutex<HashMap<String, Arc<Running>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    plan: Plan,
+    start: Moment,
+}
+
+impl SimulatedRunner {
+    pub(crate) fn new(
+        data_dir: &Path,
+        script: Script,
+        obs: Confined,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+    ) -> io::Result<Self> {
+        Ok(Self(Arc::new(Shared {
+            script,
+            clock,
+            files: WorkerFiles::new(data_dir)?,
+            obs,
+            metrics,
+            running: Mutex::default(),
+        })))
+    }
+
+    fn running(&self, worker: &Worker) -> Option<Arc<Running>> {
+        self.0.running.lock().get(&worker.pod()).cloned()
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Moment {
+        Moment::now(self.clock.as_ref())
+    }
+}
+
+impl Runner for SimulatedRunner {
+    fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        // Only the log is there, and it stays.
+        done()
+    }
+
+    fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let plan = Plan::of(&self.0.script, &worker);
+        async move {
+            self.0.clock.sleep(plan.download).await;
+            match plan.download_error {
+                Some(cause) => Err(io::Error::other(cause)),
+                None => Ok(()),
+            }
+        }
+        .boxed()
+    }
+
+    fn download_input(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn prefetch_output(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn requirements(&self, _worker: &Worker) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn install(&self, _worker: Worker, _file: String) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
+        let plan = Plan::of(&self.0.script, &worker);
+        let start = self.0.now();
+        let values = plan.metrics.clone();
+        self.0.metrics.begin(worker.pod(), start, values);
+        let running = Arc::new(Running { plan, start });
+        let sleep = match running.plan.fault() {
+            Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
+            _ => self.0.clock.sleep(running.plan.lively()),
+        };
+        let mut all = self.0.running.lock();
+        all.insert(worker.pod(), Arc::clone(&running));
+        drop(all);
+        let run = SimulatedRun {
+            shared: Arc::clone(&self.0),
+            worker,
+            running,
+            sleep,
+        };
+        std::future::ready(Box::new(run) as Box<dyn Run>).boxed()
+    }
+
+    fn look(&self, worker: &Worker) -> Sleep {
+        // All that has to be looked for is whether it hangs.
+        match flavors::gpus(worker.request.flavor()) {
+            0 => Box::pin(std::future::pending()),
+            _ => self.0.clock.sleep(worker.request.hang_time()),
+        }
+    }
+
+    fn upload_output(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
+        let exported = self.0.files.export_log(&worker, &self.0.obs, &to);
+        std::future::ready(exported).boxed()
+    }
+
+    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
+        let tail = || {
+            // Taken together, so that a run that ends now is not counted twice.
+            let running = self.0.running.lock();
+            let mut tail = self.0.files.log_tail(&worker, limit)?;
+            if let Some(running) = running.get(&worker.pod()) {
+                let written = running.plan.log(self.0.now().since(running.start));
+                if !written.is_empty() {
+                    let mut whole = tail.unwrap_or_default();
+                    whole.full_size += written.len() as u64;
+                    whole.content.extend(written.into_bytes());
+                    let kept = usize::try_from(limit).unwrap_or(usize::MAX);
+                    let surplus = whole.content.len().saturating_sub(kept);
+                    whole.content.drain(..surplus);
+                    tail = Some(whole);
+                }
+            }
+            Ok(tail)
+        };
+        std::future::ready(tail()).boxed()
+    }
+
+    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
+        // Busy all the time, as long as there are signs of life.
+        let usage = self.running(&worker).map(|running| {
+            let ran = self.0.now().since(running.start);
+            let lively = ran.min(running.plan.lively());
+            Usage {
+                cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
+                memory: 0,
+            }
+        });
+        std::future::ready(usage).boxed()
+    }
+
+    fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
+        self.0.files.remove(&job_id);
+        std::future::ready(()).boxed()
+    }
+
+    fn kill_all(&self) {
+        self.0.running.lock().clear();
+    }
+}
+
+fn done() -> BoxFuture<'static, io::Result<()>> {
+    std::future::ready(Ok(())).boxed()
+}
+
+struct SimulatedRun {
+    shared: Arc<Shared>,
+    worker: Worker,
+    running: Arc<Running>,
+    /// Until it ends by itself.
+    sleep: Sleep,
+}
+
+impl fmt::Debug for SimulatedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SimulatedRun").field(&self.running).finish()
+    }
+}
+
+impl SimulatedRun {
+    /// From now on its log is a file like any other.
+    fn end(&self) {
+        let (shared, worker) = (&self.shared, &self.worker);
+        let now = shared.now();
+        let written = self.running.plan.log(now.since(self.running.start));
+        let mut running = shared.running.lock();
+        if running.remove(&worker.pod()).is_none() {
+            return;
+        }
+        if !written.is_empty() {
+            let log = shared.files.open_log(worker);
+            if let Err(error) = log.and_then(|mut log| log.write_all(written.as_bytes())) {
+                tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
+            }
+        }
+        drop(running);
+        shared.metrics.end(&worker.pod(), now);
+    }
+}
+
+/// After SIGTERM and after SIGKILL.
+const TERMINATED: i32 = 128 + 15;
+const KILLED: i32 = 128 + 9;
+
+impl Run for SimulatedRun {
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        async {
+            self.sleep.as_mut().await;
+            self.end();
+            match self.running.plan.fault() {
+                Some(RunFault::NodeFault(_)) => Exit::NodeFault,
+                _ => Exit::Code(self.running.plan.exit_code),
+            }
+        }
+        .boxed()
+    }
+
+    fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32> {
+        async move {
+            let hangs = self.running.plan.fault().is_some();
+            let code = if self.running.plan.ignores_sigterm {
+                // Unless it ends by itself meanwhile.
+                let grace = self.shared.clock.sleep(grace);
+                tokio::select! {
+                    biased;
+                    () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
+                    () = grace => KILLED,
+                }
+            } else {
+                TERMINATED
+            };
+            self.end();
+            code
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,118 @@
+//! The directories of the workers, and the logs in them.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::confined::{self, Confined, Stray};
+use crate::home::{HomePath, MA_LOG_DIR};
+use crate::obs::ObsPath;
+use crate::runner::{LogTail, Worker};
+
+/// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerFiles(Confined);
+
+impl WorkerFiles {
+    pub(crate) fn new(data_dir: &Path) -> io::Result<Self> {
+        Confined::create(&data_dir.join("jobs")).map(Self)
+    }
+
+    /// The directory of a worker, made if need be; paths below `/home` lie below it.
+    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<Confined> {
+        let below = Path::new(&worker.job_id).join(worker.task());
+        Confined::create(&self.0.directory(&below)?)
+    }
+
+    /// The log, to write at its end.
+    pub(crate) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
+        let directory = self.directory(worker)?;
+        directory.directory(HomePath::fixed(MA_LOG_DIR).relative())?;
+        let path = directory.root().join(worker.log_file());
+        fs::File::options().create(true).append(true).open(path)
+    }
+
+    /// A line of the platform in the log.
+    pub(crate) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
+        let mut log = self.open_log(worker)?;
+        writeln!(log, "[ModelArts Service Log] {line}")
+    }
+
+    /// Everything but the log goes. That is moved aside and back and never copied, so that it is
+    /// somewhere at every moment.
+    pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
+        let directory = self.directory(worker)?;
+        let log = directory.root().join(worker.log_file());
+        let aside = self.log_aside(worker);
+        if is_log(&log) {
+            fs::rename(&log, &aside)?;
+        }
+        // Links are taken away, not followed.
+        fs::remove_dir_all(directory.root())?;
+        drop(self.open_log(worker)?);
+        match fs::rename(&aside, &log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the log lies while the worker's directory is made again.
+    fn log_aside(&self, worker: &Worker) -> PathBuf {
+        let name = format!("{}.log", worker.task());
+        self.of_job(&worker.job_id).join(name)
+    }
+
+    /// The last `limit` bytes of the log; nothing before its first byte.
+    pub(crate) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
+        let path = self
+            .of_job(&worker.job_id)
+            .join(worker.task())
+            .join(worker.log_file());
+        let aside = self.log_aside(worker);
+        // It may be moved aside and back between two looks.
+        let mut places = [&path, &aside, &path].into_iter();
+        let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
+        let Some(mut file) = log else {
+            return Ok(None);
+        };
+        let full_size = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
+        let mut content = Vec::new();
+        file.take(limit.min(full_size)).read_to_end(&mut content)?;
+        Ok(Some(LogTail { content, full_size }))
+    }
+
+    /// Copies the log to where the job wants it kept.
+    pub(crate) fn export_log(
+        &self,
+        worker: &Worker,
+        obs: &Confined,
+        to: &ObsPath,
+    ) -> io::Result<()> {
+        let directory = self.directory(worker)?;
+        confined::copy(
+            (&directory, &worker.log_file()),
+            (obs, &to.relative()),
+            Stray::Refuse,
+        )?;
+        Ok(())
+    }
+
+    /// Forgets a job.
+    pub(crate) fn remove(&self, job_id: &str) {
+        if let Err(error) = fs::remove_dir_all(self.of_job(job_id))
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(job = job_id, %error, "the job's directory is left");
+        }
+    }
+
+    fn of_job(&self, job_id: &str) -> PathBuf {
+        self.0.root().join(job_id)
+    }
+}
+
+/// The job code can put anything in the place of its log; only a file with something in it is one.
+fn is_log(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+}
