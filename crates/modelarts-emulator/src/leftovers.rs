@@ -105,7 +105,8 @@ fn started(process: Pid) -> Option<String> {
     rest.split_whitespace().nth(19).map(str::to_owned)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command};

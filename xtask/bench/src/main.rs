@@ -7,6 +7,7 @@ mod build;
 mod by_hand;
 mod calls;
 mod emulator;
+mod listing;
 mod official;
 mod server;
 mod timing;
@@ -41,6 +42,8 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: usize,
     },
+    /// The emulator's lists over a million jobs, against ten thousand; takes minutes
+    EmulatorListing,
     /// Only gets, for a profiler
     #[command(hide = true)]
     Profile {
@@ -63,6 +66,7 @@ fn main() -> Result<()> {
         Some(Command::Emulate { place }) => emulator::serve(&place),
         Some(Command::Emulator) => emulator::measure(),
         Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
+        Some(Command::EmulatorListing) => listing::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build { rounds }) => build::compare(rounds),
