@@ -19,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) number: i64,
     project: i64,
     group: i64,
+    /// That of the group; nothing else that jobs of a group have in common ever changes.
+    phase: &'static str,
     open: bool,
 }
 
@@ -138,6 +140,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
         number,
         project,
         group,
+        phase: job.state.phase(),
         open,
     };
     tally::add(connection, group, job.created.millis(), 1)?;
@@ -160,7 +163,12 @@ pub(crate) fn save(
     job: &mut Job,
     tags: &BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
-    let group = group(connection, row.project, job)?;
+    let phase = job.state.phase();
+    let group = if phase == row.phase {
+        row.group
+    } else {
+        group(connection, row.project, job)?
+    };
     let open = job.is_open();
     if (group, open) != (row.group, row.open) {
         if group != row.group {
@@ -170,7 +178,7 @@ pub(crate) fn save(
         connection
             .prepare_cached("UPDATE jobs SET job_group = ?2, open = ?3 WHERE number = ?1")?
             .execute(params![row.number, group, open])?;
-        (row.group, row.open) = (group, open);
+        (row.group, row.phase, row.open) = (group, phase, open);
     }
     save_state(connection, row.number, job)?;
     if *tags != job.tags {
@@ -223,16 +231,15 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
          WHERE id = ?1",
     )?;
     let found = select.query_row([id], |row| {
+        let job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
         let place = Row {
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
+            phase: job.state.phase(),
             open: row.get(3)?,
         };
-        Ok((
-            place,
-            read(&row.get::<_, String>(4)?, &row.get::<_, String>(5)?)?,
-        ))
+        Ok((place, job))
     });
     found.optional()
 }

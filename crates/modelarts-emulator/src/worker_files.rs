@@ -51,14 +51,28 @@ impl WorkerFiles {
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
-    /// Everything but the log goes.
+    /// Everything but the log goes. That is moved aside and back and never copied, so that it is
+    /// somewhere at every moment.
     pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
-        let log = fs::read(&log).unwrap_or_default();
+        let aside = self.log_aside(worker);
+        if is_log(&log) {
+            fs::rename(&log, &aside)?;
+        }
         // Links are taken away, not followed.
         fs::remove_dir_all(directory.root())?;
-        self.open_log(worker)?.write_all(&log)
+        drop(self.open_log(worker)?);
+        match fs::rename(&aside, &log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the log lies while the worker's directory is made again.
+    fn log_aside(&self, worker: &Worker) -> PathBuf {
+        let name = format!("{}.log", worker.task());
+        self.of_job(&worker.job_id).join(name)
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
@@ -67,12 +81,13 @@ impl WorkerFiles {
             .of_job(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
-        // The job code can put anything in the place of its log; only a file is one.
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
-            _ => return Ok(None),
-        }
-        let mut file = fs::File::open(&path)?;
+        let aside = self.log_aside(worker);
+        // It may be moved aside and back between two looks.
+        let mut places = [&path, &aside, &path].into_iter();
+        let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
+        let Some(mut file) = log else {
+            return Ok(None);
+        };
         let full_size = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
         let mut content = Vec::new();
@@ -108,4 +123,9 @@ impl WorkerFiles {
     fn of_job(&self, job_id: &str) -> PathBuf {
         self.0.root().join(job_id)
     }
+}
+
+/// The job code can put anything in the place of its log; only a file with something in it is one.
+fn is_log(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }

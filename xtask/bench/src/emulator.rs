@@ -143,14 +143,14 @@ where
 }
 
 /// A running emulator, and connections to it. Dropping it ends it.
-struct Site {
+pub struct Site {
     child: Child,
     http: reqwest::Client,
     project: String,
 }
 
 impl Site {
-    fn start(place: &Path) -> Result<Self> {
+    pub fn start(place: &Path) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("emulate")
             .arg(place)
@@ -180,9 +180,16 @@ impl Site {
         self.send(self.http.get(url)).await
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let url = format!("{}{path}", self.project);
         self.send(self.http.post(url).json(body)).await
+    }
+
+    /// Puts jobs with a past there.
+    pub async fn seed(&self, seeds: &Value) -> Result<()> {
+        let (origin, _) = self.project.split_once("/v2/").context("no project")?;
+        let request = self.http.post(format!("{origin}/_emulator/seeds"));
+        self.send(request.json(seeds)).await.map(|_| ())
     }
 
     async fn create(&self, name: &str) -> Result<String> {
@@ -256,7 +263,7 @@ impl Site {
     }
 
     /// Resident memory in megabytes, where the system says it.
-    fn memory(&self) -> String {
+    pub fn memory(&self) -> String {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -10,6 +10,7 @@ mod decode;
 mod emulator;
 mod events;
 mod in_flight;
+mod listing;
 mod memory;
 mod official;
 mod server;
@@ -49,6 +50,8 @@ enum Command {
         #[arg(long)]
         only: Option<build::Crate>,
     },
+    /// The emulator's lists over a million jobs, against ten thousand; takes minutes
+    EmulatorListing,
     /// Only gets, for a profiler
     #[command(hide = true)]
     Profile {
@@ -89,6 +92,7 @@ fn main() -> Result<()> {
         Some(Command::Decode) => decode::compare(),
         Some(Command::InFlight) => in_flight::compare(),
         Some(Command::Memory) => memory::measure(),
+        Some(Command::EmulatorListing) => listing::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build { rounds, only }) => build::compare(rounds, only),

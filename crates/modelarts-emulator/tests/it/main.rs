@@ -17,6 +17,8 @@ mod faults;
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
 #[cfg(feature = "cli")]
+mod kills;
+#[cfg(feature = "cli")]
 mod operations;
 mod packages;
 mod program;
