@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     auth::{Credentials, Kind, Tools},
-    client::is_loopback,
     error::{Call, Error, ErrorKind, chain},
     retry,
+    setup::is_loopback,
     sign::{self, Signing},
 };
 

@@ -227,5 +227,7 @@ mod tests {
         let millis: Vec<_> = policy.ceilings().map(|pause| pause.as_millis()).collect();
         assert_eq!(millis, [100, 200, 400, 500, 500]);
         assert_eq!(RetryPolicy::none().ceilings().count(), 0);
+        let endless = RetryPolicy::default().pauses(Duration::MAX, Duration::MAX);
+        assert_eq!(endless.ceilings().last(), Some(Duration::MAX));
     }
 }
