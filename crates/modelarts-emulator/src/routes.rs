@@ -24,6 +24,7 @@ use crate::faults::Fault;
 use crate::gate;
 use crate::guard;
 use crate::iam;
+use crate::journal::Recorded;
 use crate::operation::Operation;
 use crate::operations;
 
@@ -174,11 +175,7 @@ async fn respond(
         return Err(refused());
     };
 
-    core.counts.received(operation);
-    let fault = core.faults.take(operation);
-    if let Some(answer) = fault.as_ref().and_then(Fault::instead) {
-        return Ok(answer);
-    }
+    let mut recorded = Recorded::new(operation.id(), &parts.uri, &body);
     let call = Call {
         core,
         user,
@@ -186,17 +183,31 @@ async fn respond(
         query: parts.uri.query().unwrap_or_default(),
         body: &body,
     };
-    let executed = operations::execute(operation, &call).await;
+    let answer = perform(operation, &call, request_id).await;
+    recorded.status = answer.status().as_u16();
+    core.journal.add(recorded);
+    Ok(answer)
+}
+
+/// The operation, unless a fault takes its place, and what a fault makes of its answer.
+async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Answer {
+    let core = call.core;
+    core.counts.received(operation);
+    let fault = core.faults.take(operation);
+    if let Some(answer) = fault.as_ref().and_then(|fault| fault.instead(call.now())) {
+        return answer;
+    }
+    let executed = operations::execute(operation, call).await;
     if executed.is_ok() {
         core.counts.executed(operation);
     }
     let answer = executed.unwrap_or_else(|error| Answer::error(&error, request_id));
-    Ok(match fault {
+    match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {
             core.clock.sleep(Duration::from_millis(ms)).await;
             answer
         }
         Some(fault) => fault.spoil(answer),
-    })
+    }
 }

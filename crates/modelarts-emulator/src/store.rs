@@ -51,6 +51,9 @@ pub(crate) struct Job {
     pub(crate) settled: bool,
     /// Its deletion has been acknowledged.
     pub(crate) deleted: bool,
+    /// It was put there as it is, and stays so until somebody ends it.
+    #[serde(default)]
+    pub(crate) standing: bool,
     #[serde(skip)]
     stop: watch::Sender<Option<Stop>>,
 }
@@ -108,6 +111,7 @@ impl Job {
             }],
             settled: false,
             deleted: false,
+            standing: false,
             stop: watch::Sender::new(None),
         }
     }

@@ -42,10 +42,19 @@ impl WorkerFiles {
     pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
-        let log = fs::read(&log).unwrap_or_default();
+        // It may be large: it is put aside, and not read.
+        let aside = directory.root().with_extension("log");
+        let there = fs::symlink_metadata(&log).is_ok_and(|metadata| metadata.is_file());
+        if there {
+            fs::rename(&log, &aside)?;
+        }
         // Links are taken away, not followed.
         fs::remove_dir_all(directory.root())?;
-        self.open_log(worker)?.write_all(&log)
+        self.open_log(worker)?;
+        if there {
+            fs::rename(&aside, &log)?;
+        }
+        Ok(())
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
