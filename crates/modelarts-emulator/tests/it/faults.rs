@@ -328,7 +328,7 @@ async fn what_was_asked_can_be_read_without_its_credentials() {
     let site = Site::start().await;
     let search = json!({"limit": 5});
     site.client.post("/training-job-searches", &search).await;
-    site.client.get("/training-jobs/x?a=b%20c").await;
+    site.client.get("/training-jobs/x?a=b c").await;
     let last = control(&site, reqwest::Method::GET, "/requests/last", &json!(null)).await;
     let project = site.emulator.project_id();
     let path = |below: &str| format!("/v2/{project}{below}");
