@@ -286,3 +286,65 @@ pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) 
 pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_in_use_and_another_layout_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let first = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            Database::open(Some(&path)).unwrap_err().to_string(),
+            "another emulator runs on it: end that one, or choose another data directory"
+        );
+        drop(first);
+        drop(Database::open(Some(&path)).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "user_version", 0).unwrap();
+        drop(connection);
+        assert_eq!(
+            Database::open(Some(&path)).unwrap_err().to_string(),
+            "it has the layout 0 and this emulator reads the layout 1 only: delete it, choose another data directory, or use the version of the emulator that has written it"
+        );
+    }
+
+    /// After a failure nobody is told that something is stored, and what was stored stays.
+    #[tokio::test]
+    async fn a_failure_is_told_to_whoever_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let database = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            database.setting("name", "first".to_owned()).unwrap(),
+            "first"
+        );
+        database.written().await.unwrap();
+        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
+        assert!(wrong.is_err());
+        let error = database.written().await.unwrap_err();
+        assert_eq!(error.status, 500);
+        assert!(database.setting("name", "second".to_owned()).is_err());
+        drop(database);
+        let database = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            database.setting("name", "third".to_owned()).unwrap(),
+            "first"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_the_tokens() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let _database = Database::open(Some(&path)).unwrap();
+        for file in ["state.sqlite3", "state.sqlite3-wal"] {
+            let metadata = std::fs::metadata(directory.path().join(file)).unwrap();
+            assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
+        }
+    }
+}

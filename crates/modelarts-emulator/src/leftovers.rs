@@ -1,13 +1,16 @@
-//! Process groups on record, so that the next start can end what this one may leave running.
+//! What this emulator may leave running, and how the next start finds it.
 //!
-//! Each is a file in `running`, named by its number, made right after the start of the group, with
-//! the moment in which its leader started as the kernel tells it: a number may be given again.
+//! Process groups are on record: each is a file in `running`, named by its number, with the moment
+//! in which its leader started as the kernel tells it, because a number may be given again. The
+//! record is made before the code starts. Whatever is not on record because it has left its group
+//! is known by its environment, which names the directory of its job.
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::process_group;
 
@@ -37,6 +40,7 @@ impl Leftovers {
             }
             fs::remove_file(entry.path())?;
         }
+        end_strays(&data_dir.join("jobs"));
         Ok(Self(directory))
     }
 
@@ -59,6 +63,38 @@ impl Leftovers {
     }
 }
 
+/// How often to look for processes that start others while they are ended.
+const LOOKS: u32 = 100;
+
+/// Ends all processes of jobs whose directories are in `jobs`. Where there is no `/proc`, none are
+/// found.
+fn end_strays(jobs: &Path) {
+    let mut mark = b"MA_LOG_DIR=".to_vec();
+    mark.extend(jobs.as_os_str().as_bytes());
+    mark.push(b'/');
+    for _ in 0..LOOKS {
+        let mut found = false;
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let process = entry.file_name().to_string_lossy().parse().ok();
+            // That of another user cannot be read, that of a dead process is empty.
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            if let Some(process) = process.and_then(Pid::from_raw)
+                && variables.any(|variable| variable.starts_with(&mark))
+            {
+                found = true;
+                tracing::warn!(?process, "an earlier emulator has left it: it is ended");
+                // It may have gone in this moment.
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+        if !found {
+            return;
+        }
+    }
+    tracing::warn!("processes of an earlier emulator still run");
+}
+
 /// When a process started, in the kernel's own words; nothing where there is no `/proc`.
 fn started(process: Pid) -> Option<String> {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
@@ -66,4 +102,31 @@ fn started(process: Pid) -> Option<String> {
     // "pid (name) state …": the 22nd field, counted behind the name, which may hold blanks.
     let rest = stat.rsplit(')').next()?;
     rest.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    fn sleeping(log_dir: &Path) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("1000").env("MA_LOG_DIR", log_dir);
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn what_runs_without_a_record_is_ended_and_nothing_else() {
+        let own = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let mut left = sleeping(&own.path().join("jobs/id/worker-0/log"));
+        let mut foreign = sleeping(&other.path().join("jobs/id/worker-0/log"));
+        Leftovers::end_all(own.path()).unwrap();
+        assert_eq!(left.wait().unwrap().signal(), Some(9));
+        assert!(foreign.try_wait().unwrap().is_none());
+        foreign.kill().unwrap();
+        foreign.wait().unwrap();
+    }
 }

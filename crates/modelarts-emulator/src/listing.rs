@@ -76,8 +76,8 @@ pub(crate) struct Found {
 type Place = (i64, i64);
 
 /// Pages that begin behind this place are looked up in the tallies; before it, going through the
-/// jobs is faster.
-const NEAR: u64 = 500;
+/// jobs is faster. Tests have few jobs.
+const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// The shortest part of a name that the index knows.
 const TRIGRAM: usize = 3;
@@ -305,4 +305,238 @@ fn page(mut places: Vec<Place>, ascending: bool, skip: u64, take: u64) -> Vec<Pl
     let skip = usize::try_from(skip).unwrap_or(usize::MAX);
     let take = usize::try_from(take).unwrap_or(usize::MAX);
     places.into_iter().skip(skip).take(take).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::database::Database;
+    use crate::lifecycle::State;
+    use crate::request::JobRequest;
+
+    /// Numbers that look random and are the same in each run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (self.0 >> 33) % bound
+        }
+
+        fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+            let at = usize::try_from(self.below(all.len() as u64)).unwrap();
+            all[at]
+        }
+
+        fn moment(&mut self) -> Moment {
+            // Within milliseconds, seconds, hours and decades of each other.
+            let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
+            let sum = 1_600_000_000_000 + self.below(spread);
+            Moment::from_millis(i64::try_from(sum).unwrap())
+        }
+    }
+
+    const STATES: [State; 4] = [
+        State::Queuing,
+        State::Running,
+        State::Completed,
+        State::Failed,
+    ];
+    const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
+
+    /// What a list should find, from a plain look at all jobs.
+    struct Plain {
+        id: String,
+        name: String,
+        algorithm: String,
+        user: String,
+        workspace: String,
+        runtime: &'static str,
+        created: Moment,
+        state: State,
+    }
+
+    impl Plain {
+        fn of(&self, key: Key) -> &str {
+            match key {
+                Key::Workspace => &self.workspace,
+                Key::UserId => &self.user,
+                Key::Kind => "job",
+                Key::RuntimeType => self.runtime,
+                Key::Phase => self.state.phase(),
+                Key::Id => &self.id,
+                Key::Name => &self.name,
+                Key::AlgorithmName => &self.algorithm,
+            }
+        }
+
+        fn job(&self) -> Job {
+            let request = json!({
+                "kind": "job",
+                "metadata": {"name": self.name, "workspace_id": self.workspace},
+                "algorithm": {"name": self.algorithm, "command": "true"},
+                "spec": {"resource": {}, "runtime_type": self.runtime},
+            });
+            let request = JobRequest::read(request).unwrap();
+            let mut job = Job::new(self.id.clone(), request, self.created);
+            job.project = "p".to_owned();
+            job.user_id.clone_from(&self.user);
+            job.state = self.state;
+            job.settled = self.state.is_final();
+            job
+        }
+    }
+
+    fn random(dice: &mut Dice, number: u64) -> Plain {
+        let parts: Vec<&str> = (0..3).map(|_| dice.one_of(&PARTS)).collect();
+        Plain {
+            id: format!("id-{number}"),
+            name: format!("{}-{number}", parts.join("")),
+            algorithm: dice.one_of(&["", "resnet", "res-net"]).to_owned(),
+            user: dice.one_of(&["ann", "bob"]).to_owned(),
+            workspace: dice.one_of(&["0", "1"]).to_owned(),
+            runtime: dice.one_of(&["", "debug"]),
+            created: dice.moment(),
+            state: dice.one_of(&STATES),
+        }
+    }
+
+    fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
+        let two = |dice: &mut Dice, all: &[&str]| {
+            let values = (0..1 + dice.below(2)).map(|_| dice.one_of(all).to_owned());
+            values.collect::<Vec<_>>()
+        };
+        let id = format!("id-{}", dice.below(number));
+        let (key, values) = match dice.below(6) {
+            0 => (
+                Key::Phase,
+                two(dice, &["Pending", "Running", "Completed", "Failed"]),
+            ),
+            1 => (Key::UserId, two(dice, &["ann", "bob", "eve"])),
+            2 => (Key::RuntimeType, two(dice, &["debug"])),
+            3 => (Key::Workspace, two(dice, &["0", "1"])),
+            4 => (Key::Id, two(dice, &[&id, "id-1", "id-2"])),
+            _ => {
+                let key = dice.one_of(&[Key::Name, Key::AlgorithmName]);
+                let part = dice.one_of(&["bert", "ert", "e", "tre", "s-net", "\"", "-1", "res"]);
+                return (key, Test::Contains(part.to_owned()));
+            }
+        };
+        let test = if dice.below(4) == 0 {
+            Test::NotIn(values)
+        } else {
+            Test::In(values)
+        };
+        (key, test)
+    }
+
+    /// Lists over jobs that came, changed and went are what a look at all jobs gives.
+    #[test]
+    fn lists_are_right_whatever_is_asked() {
+        let store = Store::new(Arc::new(Database::open(None).unwrap()));
+        let mut dice = Dice(7);
+        let mut plain: Vec<Plain> = Vec::new();
+        for number in 0..400 {
+            let job = random(&mut dice, number);
+            store.insert(job.job(), 1000, false).unwrap();
+            plain.push(job);
+            let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
+            match dice.below(8) {
+                0 => store.remove(&plain.remove(other).id),
+                1..4 => {
+                    let state = dice.one_of(&STATES);
+                    plain[other].state = state;
+                    let id = plain[other].id.clone();
+                    store.update(&id, |job| job.state = state).unwrap();
+                }
+                _ => {}
+            }
+        }
+        // A stable sort: those of one millisecond stay in their order.
+        plain.sort_by_key(|job| job.created);
+        let mut pages = 0;
+        for round in 0..800 {
+            let mut selection = Selection {
+                ascending: dice.below(2) == 0,
+                limit: 1 + dice.below(12),
+                ..Selection::default()
+            };
+            for _ in 0..dice.below(3) {
+                selection.tests.push(random_test(&mut dice, 400));
+            }
+            for end in [&mut selection.from, &mut selection.to] {
+                if dice.below(3) == 0 {
+                    let near = usize::try_from(dice.below(plain.len() as u64)).unwrap();
+                    *end = Some(dice.one_of(&[plain[near].created, Moment::from_millis(1)]));
+                }
+            }
+            let mut right: Vec<&str> = plain
+                .iter()
+                .filter(|job| {
+                    selection.from.is_none_or(|from| from <= job.created)
+                        && selection.to.is_none_or(|to| job.created <= to)
+                        && selection
+                            .tests
+                            .iter()
+                            .all(|(key, test)| test.passes(job.of(*key)))
+                })
+                .map(|job| job.id.as_str())
+                .collect();
+            if !selection.ascending {
+                right.reverse();
+            }
+            selection.skip = dice.below(right.len() as u64 + 2);
+            let found = store.list("p", &selection).unwrap();
+            let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
+            let skip = usize::try_from(selection.skip).unwrap();
+            let limit = usize::try_from(selection.limit).unwrap();
+            let page: Vec<&str> = right.iter().skip(skip).take(limit).copied().collect();
+            assert_eq!(found.total, plain.len() as u64, "{round}: {selection:?}");
+            assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
+            assert_eq!(ids, page, "{round}: {selection:?}");
+            pages += u32::from(!page.is_empty());
+        }
+        assert!(pages > 400, "only {pages} of the lists had a page");
+        assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
+    }
+
+    /// What is counted in advance goes away with the jobs.
+    #[test]
+    fn nothing_is_left_of_jobs_that_have_gone() {
+        let store = Store::new(Arc::new(Database::open(None).unwrap()));
+        let mut dice = Dice(3);
+        for number in 0..20 {
+            let job = random(&mut dice, number);
+            store.insert(job.job(), 1000, false).unwrap();
+            store
+                .update(&job.id, |job| job.state = State::Failed)
+                .unwrap();
+        }
+        for number in 0..20 {
+            store.remove(&format!("id-{number}"));
+        }
+        for table in [
+            "tallies",
+            "jobs",
+            "job_names",
+            "requests",
+            "states",
+            "events",
+            "tags",
+        ] {
+            let sql = format!("SELECT count(*) FROM {table}");
+            let rows: i64 = store
+                .database
+                .read(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+                .unwrap();
+            assert_eq!(rows, 0, "{table}");
+        }
+    }
 }

@@ -174,3 +174,44 @@ fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i
     let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));
     found.optional()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::JobRequest;
+
+    #[test]
+    fn samples_survive_and_go_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let worker = Worker {
+            job_id: "id".to_owned(),
+            request: Arc::new(JobRequest::default()),
+            index: 0,
+            run: 0,
+        };
+        let minute = |at: i64| Moment::from_millis(at * 60_000);
+        let usage = |cpu_millis| Usage {
+            cpu_millis,
+            memory: 8 << 30,
+        };
+        // A quarter of 8 cores and of 32 GB, for five minutes, with a restart in between.
+        for part in [0..3, 3..5] {
+            let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
+            for at in part {
+                let used = u64::try_from(at).unwrap() * 2 * 60_000;
+                let before = (minute(at), usage(used));
+                metrics.add(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
+            }
+        }
+        let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
+        let shown = metrics.show(&worker.pod(), minute(5)).unwrap().unwrap();
+        assert_eq!(
+            shown["metrics"][0],
+            json!({"metric": "cpuUsage", "value": [-1.0, -1.0, 25.0, 25.0, 25.0, 25.0]})
+        );
+        assert_eq!(shown["metrics"][1]["value"][5], 25.0);
+        metrics.remove(&worker.pod());
+        assert_eq!(metrics.show(&worker.pod(), minute(5)).unwrap(), None);
+    }
+}

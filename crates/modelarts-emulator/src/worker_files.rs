@@ -42,19 +42,18 @@ impl WorkerFiles {
     pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
-        // It may be large: it is put aside, and not read.
-        let aside = directory.root().with_extension("log");
-        let there = fs::symlink_metadata(&log).is_ok_and(|metadata| metadata.is_file());
-        if there {
+        let aside = self.log_aside(worker);
+        // Moved and never copied, so that it is somewhere at every moment.
+        if is_log(&log) {
             fs::rename(&log, &aside)?;
         }
         // Links are taken away, not followed.
         fs::remove_dir_all(directory.root())?;
-        self.open_log(worker)?;
-        if there {
-            fs::rename(&aside, &log)?;
+        drop(self.open_log(worker)?);
+        match fs::rename(&aside, &log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
@@ -63,17 +62,24 @@ impl WorkerFiles {
             .of_job(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
-        // The job code can put anything in the place of its log; only a file is one.
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
-            _ => return Ok(None),
-        }
-        let mut file = fs::File::open(&path)?;
+        let aside = self.log_aside(worker);
+        // It may be moved aside and back between two looks.
+        let mut places = [&path, &aside, &path].into_iter();
+        let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
+        let Some(mut file) = log else {
+            return Ok(None);
+        };
         let full_size = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(full_size.saturating_sub(limit)))?;
         let mut content = Vec::new();
         file.take(limit.min(full_size)).read_to_end(&mut content)?;
         Ok(Some(LogTail { content, full_size }))
+    }
+
+    /// Where the log lies while the worker's directory is made again.
+    fn log_aside(&self, worker: &Worker) -> PathBuf {
+        let name = format!("{}.log", worker.task());
+        self.of_job(&worker.job_id).join(name)
     }
 
     /// Copies the log to where the job wants it kept.
@@ -104,4 +110,9 @@ impl WorkerFiles {
     fn of_job(&self, job_id: &str) -> PathBuf {
         self.0.root().join(job_id)
     }
+}
+
+/// The job code can put anything in the place of its log; only a file with something in it is one.
+fn is_log(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }

@@ -1,9 +1,9 @@
 //! What was acknowledged survives the death of the emulator.
 
 use modelarts_emulator::{Emulator, Timing};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Client, Gate, Site};
+use crate::support::{Gate, Site};
 
 /// A site on the directories of another, which ends.
 async fn again(site: Site, data: &std::path::Path) -> Site {
@@ -65,49 +65,103 @@ async fn without_a_directory_nothing_is_kept() {
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
 }
 
-/// Killed at ten different moments under load; each acknowledged job is there afterwards, with its
-/// first event.
-#[cfg(feature = "cli")]
+/// What is not a job is kept as well.
 #[tokio::test]
-async fn a_sigkill_loses_no_acknowledged_job() {
-    use crate::program::serve_in;
-    let place = tempfile::tempdir().unwrap();
-    let code = place.path().join("obs/bucket/code");
-    std::fs::create_dir_all(&code).unwrap();
-    std::fs::write(code.join("train.py"), "print('ran')").unwrap();
-    let mut acknowledged: Vec<String> = Vec::new();
-    for round in 0..10 {
-        let mut program = serve_in(place.path()).await;
-        for id in &acknowledged {
-            let path = format!("/training-jobs/{id}");
-            assert_eq!(
-                program.client.get(&path).await.status,
-                200,
-                "round {round}: {id}"
-            );
-            let events = program.client.get(&format!("{path}/events")).await.json();
-            assert_eq!(events["events"][0]["message"], "Training job created.");
-        }
-        let create = async |client: &Client, name: String| -> Value {
-            let job = json!({
-                "kind": "job",
-                "metadata": {"name": name},
-                "algorithm": {
-                    "code_dir": "/bucket/code/",
-                    "boot_file": "/bucket/code/train.py",
-                    "engine": {"engine_id": "pytorch-cp36-1.3.0"},
-                },
-                "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
-            });
-            client.post("/training-jobs", &job).await.json()
-        };
-        // The number of jobs decides the moment.
-        for at in 0..=round {
-            let created = create(&program.client, format!("job-{round}-{at}")).await;
-            acknowledged.push(created["metadata"]["id"].as_str().unwrap().to_owned());
-        }
-        program.child.start_kill().unwrap();
-        program.child.wait().await.unwrap();
+async fn everything_else_is_kept_too() {
+    let data = tempfile::tempdir().unwrap();
+    let obs = tempfile::tempdir().unwrap();
+    let first = Site::with(|builder| {
+        builder
+            .data_dir(data.path())
+            .obs_root(obs.path())
+            .password("p")
+    })
+    .await;
+    let id = first.run(&first.script("tagged", "print('ran')")).await;
+    let job = format!("/training-jobs/{id}");
+    let tags = json!({"tags": [{"key": "team", "value": "blue"}]});
+    let tagged = first
+        .client
+        .post(&format!("/modelarts-training-job/{id}/tags/create"), &tags)
+        .await;
+    assert_eq!(tagged.status, 204);
+    let body = json!({
+        "metadata": {"name": "kept"},
+        "job_config": {
+            "code_dir": "obs://bucket/tagged/code/",
+            "boot_file": "obs://bucket/tagged/code/train.py",
+            "engine": {"engine_id": "pytorch-cp36-1.3.0"},
+        },
+    });
+    let algorithm = first.client.post("/algorithms", &body).await;
+    assert_eq!(algorithm.status, 201, "{}", algorithm.text);
+    let body = json!({"metadata": {"name": "kept"}});
+    let experiment = first.client.post("/training-experiments", &body).await;
+    assert_eq!(experiment.status, 201, "{}", experiment.text);
+    let quotas = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
+    let changed = first
+        .client
+        .send(
+            reqwest::Method::PUT,
+            "/training-quotas",
+            quotas.to_string().into_bytes(),
+        )
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let login = json!({"auth": {
+        "identity": {
+            "methods": ["password"],
+            "password": {"user": {"name": "emulator", "password": "p"}},
+        },
+        "scope": {"project": {"id": first.client.project_id}},
+    }});
+    let url = format!("{}/v3/auth/tokens", first.client.url);
+    let login = first.client.http.post(url).body(login.to_string()).send();
+    let token = login.await.unwrap().headers()["x-subject-token"].clone();
+
+    let places = [
+        job.clone(),
+        format!("/modelarts-training-job/{id}/tags"),
+        format!("{job}/events"),
+        format!(
+            "/algorithms/{}",
+            algorithm.json()["metadata"]["id"].as_str().unwrap()
+        ),
+        format!(
+            "/training-experiments/{}",
+            experiment.json()["metadata"]["id"].as_str().unwrap()
+        ),
+        "/training-quotas".to_owned(),
+    ];
+    let mut before = Vec::new();
+    for place in &places {
+        let reply = first.client.get(place).await;
+        assert!(reply.status.is_success(), "{place}: {}", reply.text);
+        before.push(reply.text);
     }
-    assert_eq!(acknowledged.len(), 55);
+    let second = again(first, data.path()).await;
+    for (place, before) in places.iter().zip(before) {
+        assert_eq!(second.client.get(place).await.text, before, "{place}");
+    }
+    let url = format!("{}/v2/{}{job}", second.client.url, second.client.project_id);
+    let by_token = second.client.http.get(url).header("x-auth-token", token);
+    assert_eq!(by_token.send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
+    let data = tempfile::tempdir().unwrap();
+    let first = Site::with(|builder| builder.data_dir(data.path())).await;
+    let gate = Gate::new().await;
+    let id = first
+        .create(&first.script("running", &(gate.python() + "gate()")))
+        .await;
+    let waiting = gate.reached().await;
+    let error = Emulator::builder().data_dir(data.path()).start().await;
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "cannot use state.sqlite3 in the data directory: another emulator runs on it: end that one, or choose another data directory"
+    );
+    waiting.let_through().await;
+    first.emulator.wait_for(&id, "Completed").await.unwrap();
 }

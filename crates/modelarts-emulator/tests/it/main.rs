@@ -15,6 +15,8 @@ mod durable;
 mod events;
 mod faults;
 #[cfg(feature = "cli")]
+mod kills;
+#[cfg(feature = "cli")]
 mod operations;
 mod packages;
 mod program;
