@@ -26,6 +26,7 @@ pub(crate) struct Answer {
     headers: Vec<(HeaderName, HeaderValue)>,
     body: AnswerBody,
     pub(crate) cut: Option<Cut>,
+    pub(crate) by_fault: bool,
 }
 
 #[derive(Debug)]
@@ -33,7 +34,19 @@ enum AnswerBody {
     Empty,
     Json(Value),
     Html(String),
-    Text(Vec<u8>),
+    Text(Bytes),
+}
+
+impl AnswerBody {
+    /// With their media type.
+    fn bytes(&self) -> (Option<&'static str>, Bytes) {
+        match self {
+            Self::Empty => (None, Bytes::new()),
+            Self::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
+            Self::Text(content) => (Some("text/plain; charset=utf-8"), content.clone()),
+            Self::Html(page) => (Some("text/html"), Bytes::from(page.clone())),
+        }
+    }
 }
 
 impl Answer {
@@ -50,7 +63,7 @@ impl Answer {
     }
 
     pub(crate) fn text(status: StatusCode, content: Vec<u8>) -> Self {
-        Self::of(status, AnswerBody::Text(content))
+        Self::of(status, AnswerBody::Text(content.into()))
     }
 
     /// No answer: the connection is cut.
@@ -70,6 +83,7 @@ impl Answer {
             headers: Vec::new(),
             body,
             cut: None,
+            by_fault: false,
         }
     }
 
@@ -85,18 +99,18 @@ impl Answer {
         }
     }
 
+    /// The body as it is sent.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.body.bytes().1
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
     /// The response, with the header `X-Request-Id` that every answer of the service carries.
     pub(crate) fn into_response(self, request_id: &str) -> Response {
-        let (content_type, bytes) = match self.body {
-            AnswerBody::Empty => (None, Bytes::new()),
-            AnswerBody::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
-            AnswerBody::Text(content) => (Some("text/plain; charset=utf-8"), Bytes::from(content)),
-            AnswerBody::Html(page) => (Some("text/html"), Bytes::from(page)),
-        };
+        let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
         let body = match self.cut {
             Some(Cut::MidBody) => half(bytes),

@@ -102,7 +102,7 @@ pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>
         let prefetch = item.get("prefetch_to_local")?;
         let period = item.get("period")?;
         let mut echo = serde_json::Map::new();
-        for member in ["remote_constraint", "prefetch_to_local", "mode", "period"] {
+        for member in ["remote_constraint", "mode", "period"] {
             if let Some(field) = item.get(member)? {
                 echo.insert(member.to_owned(), field.value().clone());
             }

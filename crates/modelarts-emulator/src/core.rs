@@ -17,6 +17,7 @@ use crate::journal::Journal;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
 use crate::metrics::Metrics;
+use crate::observe::Observer;
 use crate::operation::Counts;
 use crate::quotas::Quotas;
 use crate::records::Records;
@@ -52,6 +53,7 @@ pub(crate) struct Core {
     pub(crate) counts: Counts,
     pub(crate) journal: Journal,
     pub(crate) choices: Choices,
+    pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     work: Mutex<JoinSet<()>>,
     idle: Idle,
@@ -75,6 +77,7 @@ pub(crate) struct Parts {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: Store,
+    pub(crate) observer: Option<Observer>,
 }
 
 impl Core {
@@ -100,6 +103,7 @@ impl Core {
             counts: Counts::default(),
             journal: Journal::default(),
             choices: parts.choices,
+            observer: parts.observer,
             closing: watch::Sender::new(false),
             work: Mutex::default(),
             idle: Idle::default(),

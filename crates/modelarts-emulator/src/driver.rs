@@ -71,7 +71,7 @@ pub(crate) fn asked(job: &Job, again: bool) -> Asked {
 
 /// Drives the job until nothing will happen to it any more. `place` is its place in the queue.
 pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
-    let Some(mut driver) = Driver::of(&core, &id, Some(place)) else {
+    let Some(mut driver) = Driver::at(&core, &id, Some(place)) else {
         return;
     };
     let mut restarts = Restarts::of(&driver.request, core.restart_on);
@@ -93,7 +93,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
 
 /// Lets a job that was put there stand as it is until somebody ends it.
 pub(crate) async fn stand(core: Arc<Core>, id: String) {
-    let Some(mut driver) = Driver::of(&core, &id, None) else {
+    let Some(mut driver) = Driver::at(&core, &id, None) else {
         return;
     };
     let why = asked_to_stop(&mut driver.stop.clone()).await;
@@ -117,7 +117,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Nothing if there is no such job.
-    fn of(core: &Arc<Core>, id: &str, place: Option<Place>) -> Option<Self> {
+    fn at(core: &Arc<Core>, id: &str, place: Option<Place>) -> Option<Self> {
         let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
         let (request, stop) = core.store.read(id, look)?;
         let workers = (0..request.node_count)
@@ -125,6 +125,7 @@ impl Driver {
                 job_id: id.to_owned(),
                 request: Arc::clone(&request),
                 index,
+                trial: None,
                 run: 0,
             })
             .collect();

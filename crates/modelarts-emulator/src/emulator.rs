@@ -26,6 +26,7 @@ use crate::guard;
 use crate::journal::Recorded;
 use crate::lifecycle::{RestartOn, Stop};
 use crate::metrics::Metrics;
+use crate::observe::{Exchange, Observer};
 use crate::operation::RequestCount;
 use crate::pools::Pool;
 use crate::process_runner::{ProcessRunner, Settings};
@@ -257,6 +258,7 @@ pub struct Builder {
     simulated: Option<Script>,
     choices: Choices,
     seeds: Vec<Seeds>,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Builder {
@@ -297,6 +299,7 @@ impl Default for Builder {
             simulated: None,
             choices: Choices::default(),
             seeds: Vec::new(),
+            observer: None,
         }
     }
 }
@@ -472,6 +475,13 @@ impl Builder {
         self
     }
 
+    /// Who is told of each request for an operation of the service and of its answer, before the
+    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
@@ -583,6 +593,7 @@ impl Builder {
             scheduler,
             runner,
             metrics,
+            observer: self.observer,
         });
         resume::resume(&core).map_err(unusable)?;
         for seeds in self.seeds {

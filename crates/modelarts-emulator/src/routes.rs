@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::Method;
@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
+use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::answer::Answer;
@@ -25,6 +26,7 @@ use crate::gate;
 use crate::guard;
 use crate::iam;
 use crate::journal::Recorded;
+use crate::observe::Exchange;
 use crate::operation::Operation;
 use crate::operations;
 
@@ -135,10 +137,23 @@ async fn serve(
     let (parts, body) = request.into_parts();
     // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
     let operation = operation.filter(|_| parts.method != Method::HEAD);
-    let answer = match respond(&core, operation, &ids, &parts, body, &request_id).await {
+    let body = to_bytes(body, MAX_BODY).await.ok();
+    let answer = match respond(&core, operation, &ids, &parts, body.as_ref(), &request_id).await {
         Ok(answer) => answer,
         Err(error) => Answer::error(&error, &request_id),
     };
+    if let Some(observer) = &core.observer {
+        observer.tell(&Exchange {
+            operation: operation.map(Operation::id),
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            query: parts.uri.query().unwrap_or_default(),
+            request: body.as_deref().unwrap_or_default(),
+            status: answer.status().as_u16(),
+            answer: &answer.bytes(),
+            by_fault: answer.by_fault,
+        });
+    }
     tracing::info!(
         method = %parts.method,
         path = parts.uri.path(),
@@ -155,7 +170,7 @@ async fn respond(
     operation: Option<Operation>,
     ids: &HashMap<String, String>,
     parts: &Parts,
-    body: Body,
+    body: Option<&Bytes>,
     request_id: &str,
 ) -> Result<Answer, ApiError> {
     let path = parts.uri.path();
@@ -163,10 +178,8 @@ async fn respond(
     let Some(below) = path.strip_prefix("/v2/") else {
         return Err(refused());
     };
-    let body = to_bytes(body, MAX_BODY)
-        .await
-        .map_err(|_| ApiError::body_too_large())?;
-    let user = core.accounts.user(gate::enter(core, parts, &body)?);
+    let body = body.ok_or_else(ApiError::body_too_large)?;
+    let user = core.accounts.user(gate::enter(core, parts, body)?);
     let project = below.split('/').next().unwrap_or_default();
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
@@ -175,13 +188,13 @@ async fn respond(
         return Err(refused());
     };
 
-    let mut recorded = Recorded::new(operation.id(), &parts.uri, &body);
+    let mut recorded = Recorded::new(operation.id(), &parts.uri, body);
     let call = Call {
         core,
         user,
         ids,
         query: parts.uri.query().unwrap_or_default(),
-        body: &body,
+        body,
     };
     let answer = perform(operation, &call, request_id).await;
     recorded.status = answer.status().as_u16();
@@ -194,7 +207,9 @@ async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Ans
     let core = call.core;
     core.counts.received(operation);
     let fault = core.faults.take(operation);
-    if let Some(answer) = fault.as_ref().and_then(|fault| fault.instead(call.now())) {
+    let instead = fault.as_ref().and_then(|fault| fault.instead(call.now()));
+    if let Some(mut answer) = instead {
+        answer.by_fault = true;
         return answer;
     }
     let executed = operations::execute(operation, call).await;
@@ -208,6 +223,10 @@ async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Ans
             core.clock.sleep(Duration::from_millis(ms)).await;
             answer
         }
-        Some(fault) => fault.spoil(answer),
+        Some(fault) => {
+            let mut answer = fault.spoil(answer);
+            answer.by_fault = true;
+            answer
+        }
     }
 }

@@ -192,6 +192,7 @@ async fn put(core: &Arc<Core>, seed: &Seed, job: Job) -> Result<(), String> {
             job_id: id.clone(),
             request: Arc::clone(&request),
             index,
+            trial: None,
             run: 0,
         };
         if let Some(values) = seed.metrics.get(&worker.task()) {

@@ -11,6 +11,8 @@ use crate::{
 
 /// The code for settings that contradict the algorithm.
 const MISMATCH: &str = "ModelArts.2814";
+/// The code for algorithms that there are not.
+const NOT_FOUND: &str = "ModelArts.2755";
 
 /// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +22,8 @@ pub struct AlgorithmFacts {
     parameters: Vec<Parameter>,
     open: bool,
     requirements: Vec<Requirement>,
+    /// There is no such algorithm.
+    missing: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +70,15 @@ impl AlgorithmFacts {
                 .iter()
                 .filter_map(requirement)
                 .collect(),
+            missing: false,
+        }
+    }
+
+    /// An algorithm that the service does not have.
+    pub(crate) fn none() -> Self {
+        Self {
+            missing: true,
+            ..Self::default()
         }
     }
 
@@ -76,6 +89,17 @@ impl AlgorithmFacts {
     /// Finds what contradicts the algorithm.
     pub(crate) fn check(&self, draft: &Draft<'_>, found: &mut Vec<Violation>) {
         if !draft.is_stored() {
+            return;
+        }
+        if self.missing {
+            let id = draft.at("algorithm.id");
+            found.push(Violation::new(
+                id.path(),
+                id.offender(),
+                "the service has the algorithm",
+                Some(NOT_FOUND),
+                "correct the id, or create the algorithm first",
+            ));
             return;
         }
         check_channels(&self.inputs, &draft.at("algorithm.inputs"), "input", found);

@@ -1,9 +1,10 @@
 //! Jobs made from jobs.
 
-use modelarts_api::{Shape, types::TrainingJob};
+use modelarts_api::Shape;
 use serde_json::{Map, Value};
 
 use crate::{
+    answer_only::is_answer_only,
     create::CreateJob,
     document,
     error::Error,
@@ -16,9 +17,14 @@ impl Job {
     /// Begins to make a job like this one under another name, to be changed and
     /// submitted. The job is looked at again for that.
     ///
-    /// Everything that the service says about the job and that a request can say is
-    /// kept; what only the service sets is dropped. Some services do not give back
-    /// when a job is stopped by itself and whom it notifies: set that again.
+    /// Everything that the service says about the job is kept, also fields that no
+    /// document names: [`check`](CreateJob::check) warns of those, and
+    /// [`without_field`](CreateJob::without_field) takes them away. Dropped are only
+    /// what the service sets itself (status, ids, times, addresses, what it resolved
+    /// from other fields), and what says nothing: null, empty text, empty lists.
+    ///
+    /// Some services do not give back when a job is stopped by itself and whom it
+    /// notifies: set that again.
     ///
     /// # Errors
     /// As [`TrainingJobs::get`](crate::TrainingJobs::get).
@@ -32,22 +38,17 @@ impl Job {
                     .send()
             })
             .await?;
-        let raw = serde_json::from_slice(answer.raw()).unwrap_or_default();
-        let body = request_of(&answer.into_inner(), &raw);
-        Ok(CreateJob::from_body(self.client().clone(), body).name(name))
+        // The types of answers know fewer fields than there are.
+        let shown = serde_json::from_slice(answer.raw())
+            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
+        Ok(CreateJob::from_body(self.client().clone(), request_of(&shown)).name(name))
     }
 }
 
-/// What a request says of a job. The types of answers know fewer fields than
-/// requests have, so the answer as it came is looked at, too.
-pub(crate) fn request_of(job: &TrainingJob, raw: &Value) -> Value {
-    let job = serde_json::to_value(job).unwrap_or_default();
-    let mut body = keep(Shape::Object(BODY), "", Some(&job), Some(raw)).unwrap_or_default();
+/// The request that makes such a job.
+fn request_of(shown: &Value) -> Value {
+    let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_default();
     algorithm(&mut body);
-    for input in list(&mut body, "/algorithm/inputs") {
-        // The service derives it from the data set.
-        document::remove(input, "remote.dataset.obs_url");
-    }
     // An experiment is named by its id, or made by its name.
     if body
         .pointer("/metadata/training_experiment_reference/id")
@@ -83,7 +84,6 @@ pub(crate) fn request_of(job: &TrainingJob, raw: &Value) -> Value {
 /// it keeps, and each name that an engine has. A request says it in one way.
 fn algorithm(body: &mut Value) {
     let has = |body: &Value, name: &str| body.pointer(&format!("/algorithm/{name}")).is_some();
-    document::remove(body, "algorithm.name");
     if has(body, "id") || has(body, "subscription_id") {
         for name in ["code_dir", "boot_file", "command", "engine"] {
             document::remove(body, &format!("algorithm.{name}"));
@@ -102,57 +102,61 @@ fn algorithm(body: &mut Value) {
     }
 }
 
-fn list<'a>(body: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
-    let list = body.pointer_mut(pointer).and_then(Value::as_array_mut);
-    list.into_iter().flatten()
-}
-
-/// What of an answer fits the shape of a request.
-fn keep(shape: Shape, name: &str, job: Option<&Value>, raw: Option<&Value>) -> Option<Value> {
-    let job = job.filter(|value| !value.is_null());
-    let raw = raw.filter(|value| !value.is_null());
-    match shape {
-        Shape::Object(schema) => {
+/// What of an answer a request says again, in the shape that requests have. `path` is the
+/// general name of the field.
+fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
+    match (shape, shown) {
+        (_, Value::Null) => None,
+        (Shape::Object(schema), Value::Object(members)) => {
             let mut object = Map::new();
-            for field in limits::fields(schema) {
-                let of = |value: Option<&'_ Value>| {
-                    value.and_then(|value| value.get(field.name)).cloned()
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
                 };
-                let (job, raw) = (of(job), of(raw));
-                if let Some(value) = keep(field.shape, field.name, job.as_ref(), raw.as_ref()) {
-                    object.insert(field.name.to_owned(), value);
+                if is_answer_only(&path) {
+                    continue;
+                }
+                // What nobody knows is kept as it came.
+                let known = limits::fields(schema).find(|field| field.name == name);
+                let shape = known.map_or(Shape::Any, |field| field.shape);
+                if let Some(value) = keep(shape, &path, name, member) {
+                    object.insert(name.clone(), value);
                 }
             }
             let object = Value::Object(object);
             says_something(&object).then_some(object)
         }
-        Shape::List(inner) => {
-            let raw = raw.and_then(Value::as_array);
-            let job = job.and_then(Value::as_array);
-            let count = job.or(raw).map_or(0, Vec::len);
-            // Rows that could not be understood would shift the others.
-            let raw = raw.filter(|raw| raw.len() == count);
-            let items = (0..count).filter_map(|index| {
-                let job = job.and_then(|items| items.get(index));
-                let raw = raw.and_then(|items| items.get(index));
-                keep(*inner, "", job, raw)
-            });
+        (Shape::List(inner), shown) => {
+            // One element is shown without its list, sometimes.
+            let items = match shown {
+                Value::Array(items) => items.as_slice(),
+                one => std::slice::from_ref(one),
+            };
+            let path = format!("{path}[]");
+            let items = items
+                .iter()
+                .filter_map(|item| keep(*inner, &path, "", item));
             let items: Vec<_> = items.collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
-        Shape::Map(_) => {
-            let map = job.or(raw).filter(|value| value.is_object())?;
-            says_something(map).then(|| map.clone())
+        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
+            Some(shown.to_string().into())
         }
-        Shape::Text | Shape::OneOf(_) => match job.or(raw)? {
-            // A hyper-parameter may well be set to nothing.
-            Value::String(text) if text.is_empty() && name != "value" => None,
-            Value::String(text) => Some(text.clone().into()),
-            Value::Number(number) => Some(number.to_string().into()),
-            _ => None,
+        // A hyper-parameter may well be set to nothing.
+        (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
+            Some(shown.clone())
+        }
+        (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
+            Ok(number) => Some(Value::Number(number)),
+            Err(_) => says_something(shown).then(|| shown.clone()),
         },
-        Shape::Integer | Shape::Number => job.or(raw).filter(|value| value.is_number()).cloned(),
-        Shape::Boolean => job.or(raw).filter(|value| value.is_boolean()).cloned(),
-        _ => job.or(raw).cloned(),
+        (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
+            Ok(switch) => Some(Value::Bool(switch)),
+            Err(_) => says_something(shown).then(|| shown.clone()),
+        },
+        // Of another shape than any document says: nothing of it is lost, and the check
+        // says what is wrong with it.
+        _ => says_something(shown).then(|| shown.clone()),
     }
 }

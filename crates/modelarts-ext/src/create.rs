@@ -6,8 +6,17 @@ use modelarts_api::types;
 use serde_json::{Value, json};
 
 use crate::{
-    algorithm_facts::AlgorithmFacts, client::Client, cloud::Cloud, document, draft::Draft,
-    error::Error, flavor_facts::FlavorFacts, job::Job, limits, recommendations, rules, settle,
+    algorithm_facts::AlgorithmFacts,
+    client::Client,
+    cloud::Cloud,
+    document,
+    draft::Draft,
+    error::Error,
+    flavor_facts::FlavorFacts,
+    job::Job,
+    limits,
+    look_up::{About, algorithm_of, flavor_of},
+    recommendations, rules, settle,
     violation::Report,
 };
 
@@ -23,8 +32,9 @@ pub struct CreateJob {
     client: Client,
     body: Value,
     cloud: Cloud,
-    algorithm: Option<AlgorithmFacts>,
-    flavor: Option<FlavorFacts>,
+    algorithm: Option<About<AlgorithmFacts>>,
+    flavor: Option<About<FlavorFacts>>,
+    looks_up: bool,
     unchecked: bool,
 }
 
@@ -41,11 +51,12 @@ impl CreateJob {
     /// `body` has fields of the right types only.
     pub(crate) fn from_body(client: Client, body: Value) -> Self {
         Self {
-            cloud: Cloud::of(client.endpoint()),
+            cloud: client.cloud(),
             client,
             body,
             algorithm: None,
             flavor: None,
+            looks_up: true,
             unchecked: false,
         }
     }
@@ -54,8 +65,22 @@ impl CreateJob {
         &self.client
     }
 
-    pub(crate) fn cloud_of_rules(&self) -> Cloud {
-        self.cloud
+    /// What is known about the algorithm that the job names.
+    pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmFacts> {
+        self.algorithm.as_ref()?.get(id)
+    }
+
+    pub(crate) fn set_algorithm_facts(&mut self, facts: About<AlgorithmFacts>) {
+        self.algorithm = Some(facts);
+    }
+
+    /// What is known about the flavor that the job names.
+    pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorFacts> {
+        self.flavor.as_ref()?.get(id)
+    }
+
+    pub(crate) fn set_flavor_facts(&mut self, facts: About<FlavorFacts>) {
+        self.flavor = Some(facts);
     }
 
     pub(crate) fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
@@ -125,34 +150,50 @@ impl CreateJob {
         )
     }
 
-    /// Checks by the rules of this cloud. Default: that of the endpoint.
+    /// Checks by the rules of this cloud. Default: that of the
+    /// [client](crate::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Checks against the algorithm that the job is made of, too: its channels, the
-    /// constraints of its hyper-parameters, the flavors that it needs.
+    /// Takes a field away, whatever it holds, such as `spec.notification`: from a job
+    /// that was copied or read, or to take back what was set before.
+    pub fn without_field(self, field: &str) -> Self {
+        self.unset(field)
+    }
+
+    /// Checks against these facts about the algorithm that the job is made of, too: its
+    /// channels, the constraints of its hyper-parameters, the flavors that it needs.
+    /// [`look_up`](Self::look_up) asks the service for them.
     pub fn with_algorithm_facts(mut self, facts: AlgorithmFacts) -> Self {
-        self.algorithm = Some(facts);
+        self.algorithm = Some(About::anything(facts));
         self
     }
 
-    /// Checks against the flavor that the job runs on, too: how many nodes it
-    /// admits, and of what kind it is.
+    /// Checks against these facts about the flavor that the job runs on, too: how many
+    /// nodes it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
+    /// service for them.
     pub fn with_flavor_facts(mut self, facts: FlavorFacts) -> Self {
-        self.flavor = Some(facts);
+        self.flavor = Some(About::anything(facts));
         self
     }
 
-    /// Sends the job whatever [`check`](Self::check) says about it. What is no
-    /// request at all, such as half a node, is refused still.
+    /// [`submit`](Self::submit) does not ask the service about algorithm and flavor: one
+    /// call then, instead of up to three.
+    pub fn without_look_up(mut self) -> Self {
+        self.looks_up = false;
+        self
+    }
+
+    /// Sends the job whatever [`check`](Self::check) says about it, and asks nothing
+    /// before.
     pub fn unchecked(mut self) -> Self {
         self.unchecked = true;
         self
     }
 
-    /// The JSON that is sent.
+    /// The JSON that is sent, as it is sent.
     #[must_use]
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
@@ -167,29 +208,32 @@ impl CreateJob {
         body
     }
 
-    /// The body as the type that the generated client takes.
+    /// The body as the type that the generated client takes. It has the documented
+    /// fields only; what else a copied job brought along is not in it.
     ///
     /// # Errors
-    /// When it is no request at all.
+    /// When it is no request at all, such as one for half a node.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
     /// Everything that is wrong with the job, as far as it can be known before it is
-    /// sent. What only the service knows is not looked at: whether the name is
-    /// taken, what lies in OBS, which pools there are.
+    /// sent. Nothing is sent for that. What only the service knows is not looked at:
+    /// whether the name is taken, what lies in OBS, which pools there are; and
+    /// algorithm and flavor only where [`look_up`](Self::look_up) asked for them.
     pub fn check(&self) -> Report {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
         let mut report = Report::default();
         limits::check(limits::BODY, &draft.root(), &mut report.violations);
         rules::check(&draft, &mut report.violations);
-        if let Some(algorithm) = &self.algorithm {
+        let algorithm = self.algorithm_facts(algorithm_of(&body));
+        if let Some(algorithm) = algorithm {
             algorithm.check(&draft, &mut report.violations);
         }
-        if let Some(flavor) = &self.flavor {
-            flavor.check(&draft, self.algorithm.as_ref(), &mut report);
+        if let Some(flavor) = self.flavor_facts(flavor_of(&body)) {
+            flavor.check(&draft, algorithm, &mut report);
         }
         recommendations::check(&draft, &mut report.warnings);
         report
@@ -198,13 +242,21 @@ impl CreateJob {
     /// Makes the job, exactly once: when the answer is lost, the job is looked for
     /// by its name before it is sent again.
     ///
+    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
+    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
+    /// that is known. That the service does not answer about them is logged as a
+    /// warning, and the job is sent all the same.
+    ///
     /// # Errors
     /// What [`check`](Self::check) finds, with nothing sent: all of it is in
     /// [`Error::violations`]. And what the service refuses. An error that says that
     /// the job may exist all the same comes only when the service cannot be asked
     /// about it either.
-    pub async fn submit(self) -> Result<Job, Error> {
+    pub async fn submit(mut self) -> Result<Job, Error> {
         if !self.unchecked {
+            if self.looks_up {
+                self.look_up_if_possible().await?;
+            }
             let report = self.check();
             if !report.is_ok() {
                 return Err(Error::broken_rules("the job", report.violations));
@@ -213,7 +265,7 @@ impl CreateJob {
                 tracing::warn!(%warning, "a recommendation that the job does not follow");
             }
         }
-        settle::create(&self.client, self.request()?).await
+        settle::create(&self.client, &self.body()).await
     }
 }
 

@@ -50,17 +50,21 @@ impl FlavorFacts {
         Some(Self::from_json(flavor))
     }
 
-    /// A flavor that is not in the whole answer.
-    pub(crate) fn none(answer: &Value) -> Self {
-        let flavors = Place::root(answer).at("flavors").items();
+    /// A flavor that is not in the answer. `None` when that says nothing: the answer is
+    /// empty, or only a part of what there is.
+    pub(crate) fn none(answer: &Value) -> Option<Self> {
+        let answer = Place::root(answer);
+        let flavors = answer.at("flavors").items();
         let ids: Vec<_> = flavors
             .iter()
-            .filter_map(|flavor| flavor.at("flavor_id").value()?.as_str())
+            .filter_map(|flavor| flavor.at("flavor_id").text())
             .collect();
-        Self {
+        let total = number(&answer.at("total_count")).and_then(|count| usize::try_from(count).ok());
+        let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= flavors.len());
+        is_whole.then(|| Self {
             instead: Some(ids.join(", ")),
             ..Self::default()
-        }
+        })
     }
 
     /// The size of the disk at `/cache`, in GB.

@@ -1,53 +1,154 @@
 //! What the service says about the algorithm and the flavor of a job.
 
+use serde_json::Value;
+
 use crate::{
-    algorithm_facts::AlgorithmFacts, create::CreateJob, draft::Draft, error::Error,
+    algorithm_facts::AlgorithmFacts,
+    create::CreateJob,
+    error::{Error, ErrorKind},
     flavor_facts::FlavorFacts,
 };
 
+/// Facts, and what they are about.
+#[derive(Clone)]
+pub(crate) struct About<T> {
+    /// The id that was asked for; facts that the user brings count whatever the job names.
+    id: Option<String>,
+    facts: T,
+}
+
+impl<T> About<T> {
+    pub(crate) fn anything(facts: T) -> Self {
+        Self { id: None, facts }
+    }
+
+    /// The facts, if they are about this.
+    pub(crate) fn get(&self, id: Option<&str>) -> Option<&T> {
+        let fits = self.id.is_none() || self.id.as_deref() == id;
+        fits.then_some(&self.facts)
+    }
+}
+
 impl CreateJob {
     /// Asks the service about the algorithm that the job is made of and the flavor
-    /// that it runs on, so that [`check`](Self::check) and
-    /// [`submit`](Self::submit) hold it against them, too: channels, admitted kinds
-    /// of data, constraints of hyper-parameters, nodes and kind of the flavor.
+    /// that it runs on, so that [`check`](Self::check) holds it against them, too:
+    /// whether there are such, channels, admitted kinds of data, constraints of
+    /// hyper-parameters, nodes and kind of the flavor.
     ///
-    /// Subscribed algorithms cannot be asked about, nor can flavors of dedicated
-    /// pools.
+    /// At most two calls, both reads; none for what is known already.
+    /// [`submit`](Self::submit) does it by itself. Subscribed algorithms cannot be asked
+    /// about, nor can flavors of dedicated pools.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] when there is no such algorithm.
-    pub async fn look_up(self) -> Result<Self, Error> {
-        let body = self.body();
-        let draft = Draft::new(&body, self.cloud_of_rules());
-        let text = |way: &str| draft.at(way).text();
-        let (algorithm, flavor) = (text("algorithm.id"), text("spec.resource.flavor_id"));
-        let flavor = flavor.filter(|_| text("spec.resource.pool_id").is_none());
-        let client = self.client().clone();
-        let mut job = self;
-        if let Some(id) = algorithm {
-            let answer = client
-                .call(|api| {
-                    api.show_algorithm_by_uuid()
-                        .project_id(client.project_id())
-                        .algorithm_id(id)
-                        .send()
-                })
-                .await?;
-            let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-            job = job.with_algorithm_facts(AlgorithmFacts::from_json(&answer));
-        }
-        if let Some(id) = flavor {
-            let answer = client
-                .call(|api| {
-                    api.show_training_job_flavors()
-                        .project_id(client.project_id())
-                        .send()
-                })
-                .await?;
-            let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-            let facts = FlavorFacts::find(&answer, id);
-            job = job.with_flavor_facts(facts.unwrap_or_else(|| FlavorFacts::none(&answer)));
-        }
-        Ok(job)
+    /// When the service does not answer. That it has no such algorithm or flavor is an
+    /// answer: the check says so.
+    pub async fn look_up(mut self) -> Result<Self, Error> {
+        self.look_up_algorithm().await?;
+        self.look_up_flavor().await?;
+        Ok(self)
     }
+
+    /// As [`look_up`](Self::look_up); what cannot be found out keeps no job from being
+    /// sent, because the service looks at it again.
+    ///
+    /// # Errors
+    /// Credentials that the service does not take: it would not take them the next time
+    /// either, and locks a key after a few wrong signatures.
+    pub(crate) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
+        forgive(self.look_up_algorithm().await)?;
+        forgive(self.look_up_flavor().await)
+    }
+
+    async fn look_up_algorithm(&mut self) -> Result<(), Error> {
+        let body = self.body();
+        let id = algorithm_of(&body);
+        if self.algorithm_facts(id).is_some() {
+            return Ok(());
+        }
+        let Some(id) = id else {
+            return Ok(());
+        };
+        let client = self.client().clone();
+        let answer = client
+            .call(|api| {
+                api.show_algorithm_by_uuid()
+                    .project_id(client.project_id())
+                    .algorithm_id(id)
+                    .send()
+            })
+            .await;
+        let facts = match answer {
+            Ok(answer) => {
+                let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
+                AlgorithmFacts::from_json(&answer)
+            }
+            // Without a code it is a gateway that knows no such path.
+            Err(error) if error.is_not_found() && error.code().is_some() => AlgorithmFacts::none(),
+            Err(error) => return Err(error),
+        };
+        self.set_algorithm_facts(About {
+            id: Some(id.to_owned()),
+            facts,
+        });
+        Ok(())
+    }
+
+    async fn look_up_flavor(&mut self) -> Result<(), Error> {
+        let body = self.body();
+        let id = flavor_of(&body);
+        if self.flavor_facts(id).is_some() {
+            return Ok(());
+        }
+        let Some(id) = id else {
+            return Ok(());
+        };
+        let client = self.client().clone();
+        let answer = client
+            .call(|api| {
+                api.show_training_job_flavors()
+                    .project_id(client.project_id())
+                    .send()
+            })
+            .await?;
+        let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
+        let facts = FlavorFacts::find(&answer, id).or_else(|| FlavorFacts::none(&answer));
+        if let Some(facts) = facts {
+            self.set_flavor_facts(About {
+                id: Some(id.to_owned()),
+                facts,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn forgive(looked: Result<(), Error>) -> Result<(), Error> {
+    match looked {
+        Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {
+            Err(error)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the job is not checked against its algorithm or flavor");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The algorithm of the service that a body names.
+pub(crate) fn algorithm_of(body: &Value) -> Option<&str> {
+    text(body, "/algorithm/id")
+}
+
+/// The flavor of the public pool that a body names. Flavors of dedicated pools are not listed.
+pub(crate) fn flavor_of(body: &Value) -> Option<&str> {
+    match text(body, "/spec/resource/pool_id") {
+        Some(_) => None,
+        None => text(body, "/spec/resource/flavor_id"),
+    }
+}
+
+fn text<'a>(body: &'a Value, pointer: &str) -> Option<&'a str> {
+    let text = body.pointer(pointer)?.as_str()?;
+    (!text.is_empty()).then_some(text)
 }

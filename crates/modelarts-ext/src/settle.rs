@@ -8,9 +8,13 @@
 use std::time::{Duration, SystemTime};
 
 use futures::TryStreamExt;
-use modelarts_api::types::{CreateTrainingJobRequest, TrainingJob};
+use modelarts_api::types::TrainingJob;
+use serde_json::Value;
 
-use crate::{client::Client, clock::since, error::Error, filter::Filter, job::Job};
+use crate::{
+    client::Client, clock::since, create_call, error::Error, filter::Filter, job::Job,
+    obs_path::ObsPath, place::Place,
+};
 
 /// A new job may show up in searches a little late.
 const LOOKS: [Duration; 3] = [
@@ -25,13 +29,17 @@ const SKEW: Duration = Duration::from_secs(60);
 const DUPLICATE: &str = "ModelArts.2751";
 
 /// Sends a create until it is known what became of it.
-pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Error> {
+pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> {
     let clock = client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
+    let name = Place::root(body)
+        .at("metadata.name")
+        .text()
+        .unwrap_or_default();
     let mut lost: Option<Error> = None;
     for sent in 1.. {
-        let error = match send(client, body.clone()).await {
+        let error = match send(client, body).await {
             Ok(job) => return Ok(job),
             Err(error) => error,
         };
@@ -40,19 +48,18 @@ pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> R
         if lost.is_none() && refused {
             return Err(error);
         }
-        match find(client, &body, started).await {
+        match find(client, name, body, started).await {
             Ok(Some(job)) => return Ok(job),
             // Of this name, but another job: ours was refused.
             Ok(None) if exists => return Err(error),
             // The one before may be listed even later than this.
-            Ok(None) if refused => return Err(unsettled(error, &body)),
+            Ok(None) if refused => return Err(unsettled(error, name)),
             Ok(None) => {}
-            Err(_) => return Err(unsettled(lost.unwrap_or(error), &body)),
+            Err(_) => return Err(unsettled(lost.unwrap_or(error), name)),
         }
         if sent >= policy.max_attempts || since(&**clock, started) >= policy.max_elapsed {
             return Err(error.with_solution(Some(format!(
-                "it was sent {sent} times, and no job named {:?} was found after it",
-                body.metadata.name
+                "it was sent {sent} times, and no job named {name:?} was found after it"
             ))));
         }
         tracing::debug!(%error, "the job does not exist, so it is sent again");
@@ -61,29 +68,22 @@ pub(crate) async fn create(client: &Client, body: CreateTrainingJobRequest) -> R
     Err(Error::invalid("nothing was sent"))
 }
 
-async fn send(client: &Client, body: CreateTrainingJobRequest) -> Result<Job, Error> {
-    let answer = client
-        .call(|api| {
-            api.create_training_job()
-                .project_id(client.project().clone())
-                .body(body)
-                .send()
-        })
-        .await?;
+async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
+    let answer = create_call::send(client, body).await?;
     Job::from_details(client.clone(), answer.into_inner()).ok_or_else(Error::no_id)
 }
 
-fn unsettled(error: Error, body: &CreateTrainingJobRequest) -> Error {
+fn unsettled(error: Error, name: &str) -> Error {
     error.with_solution(Some(format!(
-        "the job may exist all the same: look for a job named {:?} before sending it again",
-        body.metadata.name
+        "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
 }
 
 /// Looks for the job that a lost create may have made.
 async fn find(
     client: &Client,
-    body: &CreateTrainingJobRequest,
+    name: &str,
+    body: &Value,
     started: SystemTime,
 ) -> Result<Option<Job>, Error> {
     for pause in LOOKS {
@@ -93,13 +93,13 @@ async fn find(
         let mut jobs = client
             .training_jobs()
             .list()
-            .filter(Filter::name().like(&body.metadata.name))
+            .filter(Filter::name().like(name))
             .stream();
         while let Some(job) = jobs.try_next().await? {
             let new = job
                 .created_at()
                 .is_none_or(|created| created + SKEW >= started);
-            if job.name() == body.metadata.name && new && made_of(job.details(), body) {
+            if job.name() == name && new && made_of(job.details(), body) {
                 return Ok(Some(job));
             }
         }
@@ -109,41 +109,26 @@ async fn find(
 
 /// Whether a job can have been made of this body. An older job of the same name
 /// would have kept ours from being made, and must not be taken for it.
-fn made_of(job: &TrainingJob, body: &CreateTrainingJobRequest) -> bool {
+fn made_of(job: &TrainingJob, body: &Value) -> bool {
+    let body = Place::root(body);
     let description = job
         .metadata
         .as_ref()
         .and_then(|metadata| metadata.description.as_deref());
-    let same_description =
-        description.unwrap_or_default() == body.metadata.description.as_deref().unwrap_or_default();
-    let places = |places: Vec<Option<&str>>| -> Vec<String> {
-        places.into_iter().flatten().map(normal).collect()
-    };
-    let has = job.algorithm.as_ref().map(|algorithm| {
-        places(
-            algorithm
-                .outputs
-                .iter()
-                .map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref())
-                .collect(),
-        )
-    });
-    let wants = body.algorithm.as_ref().map(|algorithm| {
-        places(
-            algorithm
-                .outputs
-                .iter()
-                .map(|output| Some(output.remote.obs.obs_url.as_str()))
-                .collect(),
-        )
-    });
-    same_description && has.unwrap_or_default() == wants.unwrap_or_default()
-}
-
-/// The service gives `obs://bucket/key/` back as `/bucket/key/`.
-fn normal(place: &str) -> String {
-    let path = place.strip_prefix("obs:/").unwrap_or(place);
-    path.trim_end_matches('/').to_owned()
+    let same_description = description.unwrap_or_default()
+        == body.at("metadata.description").text().unwrap_or_default();
+    let outputs = job.algorithm.as_ref().map(|algorithm| &algorithm.outputs);
+    let has = outputs
+        .into_iter()
+        .flatten()
+        .filter_map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref());
+    let wanted = body.at("algorithm.outputs").items();
+    let wants = wanted
+        .iter()
+        .filter_map(|output| output.at("remote.obs.obs_url").text());
+    // The service gives `obs://bucket/key/` back as `/bucket/key/`.
+    let normal = |text| ObsPath::parse(text).ok_or(text);
+    same_description && has.map(normal).eq(wants.map(normal))
 }
 
 #[cfg(test)]
@@ -154,14 +139,13 @@ mod tests {
 
     #[test]
     fn a_job_is_known_by_what_it_was_made_of() {
-        let body: CreateTrainingJobRequest = serde_json::from_value(json!({
+        let body = json!({
             "kind": "job",
             "metadata": {"name": "n", "description": "d"},
             "algorithm": {"outputs": [
                 {"name": "o", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}
             ]},
-        }))
-        .unwrap();
+        });
         let job = |description: &str, place: &str| -> TrainingJob {
             serde_json::from_value(json!({
                 "metadata": {"name": "n", "description": description},

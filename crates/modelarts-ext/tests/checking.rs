@@ -168,16 +168,18 @@ async fn twenty_broken_rules_are_all_heard_of() {
     );
 }
 
-#[tokio::test]
-async fn half_an_hour_is_no_request_even_unchecked() {
-    let job = job(&plain())
-        .auto_stop(Duration::from_secs(30 * 60))
-        .unchecked();
-    let error = job.submit().await.unwrap_err();
+#[test]
+fn half_an_hour_more_is_no_request_of_the_generated_type() {
+    let job = job(&plain()).auto_stop(Duration::from_secs(90 * 60));
+    let error = job.request().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(
         error.to_string().starts_with("spec.auto_stop.duration: "),
         "{error}"
+    );
+    assert_eq!(
+        violations(&job),
+        ["spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"]
     );
 }
 
@@ -310,6 +312,36 @@ fn recommendations_are_warnings() {
     assert_eq!(
         warnings(algorithm(in_image)),
         ["algorithm.local_code_dir = \"/home/a\": it has no effect on code that lies in the image"]
+    );
+    let input = |path: &str| algorithm(json!({"inputs": [channel("data_url", path)]}));
+    assert_eq!(
+        warnings(input("/home/me/data")),
+        [
+            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home in \
+             OBS, not a path on a machine; write obs:// if that is meant, or upload the files"
+        ]
+    );
+    assert_eq!(warnings(input("obs://home/me/data")), [""; 0]);
+    let volume = |server: &str| {
+        let volume = json!({"nfs": {"nfs_server_path": server, "local_path": "/mnt/a"}});
+        let resource = json!({"pool_id": "p", "flavor_id": null});
+        warnings(json!({"spec": {"resource": resource, "volumes": [volume]}}))
+    };
+    assert_eq!(volume("10.0.0.5:/share"), [""; 0]);
+    assert_eq!(
+        volume("10.0.0.5"),
+        [
+            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": a file system is named by its \
+             server and a path, such as 10.0.0.5:/share"
+        ]
+    );
+    let search = json!({"reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}]});
+    assert_eq!(
+        warnings(algorithm(json!({"policies": {"auto_search": search}}))),
+        [
+            "algorithm.policies.auto_search.search_params is missing: the search varies nothing; \
+             say what it varies, or leave it out"
+        ]
     );
     let annotations =
         json!({"metadata": {"annotations": {"tensorboard/enabled": "true", "team": "a"}}});

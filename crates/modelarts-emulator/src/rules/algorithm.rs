@@ -138,6 +138,17 @@ pub(super) fn in_range(draft: &Draft<'_>) -> Result<(), ApiError> {
 /// The algorithms of the search, in the order of the documented list.
 pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
+pub(super) fn search_indicators(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let asked = draft.at(SEARCH).and_then(Value::as_object);
+    let asked = asked.is_some_and(|search| !search.is_empty());
+    if asked && draft.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
+        return Err(ApiError::invalid_parameter(
+            "algorithm.policies.auto_search.reward_attrs is required",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
     for algorithm in draft.list(&format!("{SEARCH}/algo_configs")) {
         let name = text_of(algorithm, "/name").unwrap_or_default();

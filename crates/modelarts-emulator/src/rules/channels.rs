@@ -111,13 +111,24 @@ pub(super) fn variable(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `attributes` is an object, or, in the newest documents, the same as text.
+/// `attributes` is an object, the same as text, or, in the newest documents, the name of one.
 pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(draft) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
         for constraint in constraints.into_iter().flatten() {
+            let known = ["data_format", "data_segmentation", "dataset_type"];
             let attributes = match constraint.get("attributes") {
-                Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+                Some(Value::String(text)) if known.contains(&text.as_str()) => continue,
+                Some(Value::String(text)) if text.is_empty() => continue,
+                Some(Value::String(text)) => match serde_json::from_str(text) {
+                    Ok(value) => value,
+                    Err(_) => {
+                        return Err(ApiError::invalid_parameter(format!(
+                            "{path}.remote_constraint.attributes must be one of [{}]",
+                            known.join(" ")
+                        )));
+                    }
+                },
                 Some(value) => value.clone(),
                 None => Value::Null,
             };
@@ -125,7 +136,6 @@ pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
                 Value::Array(list) => list.as_slice(),
                 one => std::slice::from_ref(one),
             };
-            let known = ["data_format", "data_segmentation", "dataset_type"];
             let unknown = objects
                 .iter()
                 .filter_map(Value::as_object)
@@ -173,22 +183,44 @@ pub(super) fn dataset(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Open Telekom Cloud wants a version; its absence is a version that does not exist.
+/// Data sets of the asset service have no versions.
+pub(super) fn dataset_version_named(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let inputs = draft.list("/algorithm/inputs").iter().enumerate();
+    for (at, input) in inputs {
+        let of = |name: &str| text_of(input, &format!("/remote/dataset/{name}"));
+        let versioned = of("service_type") != Some("V3");
+        if versioned && of("id").is_some() && of("version_id").is_none() {
+            return Err(ApiError::invalid_parameter(format!(
+                "algorithm.inputs[{at}].remote.dataset.version_id is required"
+            )));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn dataset_version(draft: &Draft<'_>) -> Result<(), ApiError> {
     for (id, version) in datasets(draft) {
-        if !there(draft, &[id]) {
-            continue;
+        if let Some(version) = version
+            && there(draft, &[id])
+            && !there(draft, &[id, version])
+        {
+            return Err(ApiError::of(2782, &[version]));
         }
-        match version {
-            Some(version) if !there(draft, &[id, version]) => {
-                return Err(ApiError::of(2782, &[version]));
+    }
+    Ok(())
+}
+
+pub(super) fn tasks_from_obs(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, task) in draft.list("/tasks").iter().enumerate() {
+        for list in ["inputs", "job_config/inputs"] {
+            let inputs = task.pointer(&format!("/algorithm/{list}"));
+            let inputs = inputs.and_then(Value::as_array).into_iter().flatten();
+            let mut datasets = inputs.filter_map(|input| input.pointer("/remote/dataset"));
+            if datasets.any(|dataset| !dataset.is_null()) {
+                return Err(ApiError::invalid_parameter(format!(
+                    "tasks[{at}].algorithm.inputs must come from OBS"
+                )));
             }
-            None if draft.terms.cloud == crate::Cloud::Otc => {
-                return Err(ApiError::invalid_parameter(
-                    "algorithm.inputs[].remote.dataset.version_id is required",
-                ));
-            }
-            _ => {}
         }
     }
     Ok(())

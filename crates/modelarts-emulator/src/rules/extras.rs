@@ -90,6 +90,15 @@ pub(super) fn hang_retry(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+pub(super) fn template(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.annotation("job_template") {
+        None | Some("" | "Template RL" | "Template DL") => Ok(()),
+        Some(_) => {
+            broken("metadata.annotations.job_template must be Template RL or Template DL".into())
+        }
+    }
+}
+
 fn variables<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
     let variables = draft
         .at("/algorithm/environments")
@@ -127,9 +136,22 @@ pub(super) fn metrics(draft: &Draft<'_>) -> Result<(), ApiError> {
                 "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
             ));
         }
-        if text_of(metric, "/http_get/path").is_some_and(|path| path.chars().count() < 2) {
+    }
+    Ok(())
+}
+
+/// The older documents have URL and port, the newer ones a command or an HTTP request.
+pub(super) fn metrics_in_one_form(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+        let given = |name: &str| {
+            let value = metric.get(name);
+            value.is_some_and(|value| !value.is_null() && *value != "")
+        };
+        let older = given("metrics_url") || given("metrics_port");
+        let forms = [older, given("exec"), given("http_get")];
+        if forms.into_iter().filter(|form| *form).count() != 1 {
             return broken(format!(
-                "spec.custom_metrics[{at}].http_get.path must have 2 to 128 characters"
+                "spec.custom_metrics[{at}] must have one of metrics_url, exec and http_get"
             ));
         }
     }

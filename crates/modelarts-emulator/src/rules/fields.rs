@@ -1,7 +1,10 @@
-//! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it.
+//! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
+//! of features that it does not have are in `unmodelled`.
 //!
 //! Breaking a line of this table is `ModelArts.2788` with the name of the field. The README shows
 //! the table's last column; a test compares the two.
+
+use super::unmodelled::UNMODELLED;
 
 /// What a field may hold.
 #[derive(Clone, Copy, Debug)]
@@ -10,17 +13,29 @@ pub(crate) enum Type {
     Text,
     /// Text of at most so many characters.
     UpTo(usize),
+    /// Text of so many to so many characters.
+    Between(usize, usize),
+    /// 1 to so many letters, digits and `-_./`.
+    Plain(usize),
     /// 1 to 64 letters, digits, hyphens, underscores.
     Name,
     /// One of these texts.
     OneOf(&'static [&'static str]),
     /// A whole number in this range.
     Number(i64, i64),
+    /// A number in this range.
+    Decimal(f64, f64),
+    /// A number above this one.
+    Above(f64),
     Bool,
     Object,
     List,
     /// A list with at least one element.
     Filled,
+    /// A list of at most so many elements.
+    AtMost(usize),
+    /// A list of just so many elements.
+    Exactly(usize),
     /// An object of texts: at most so many, names and values of at most so many characters.
     Texts(usize, usize, usize),
     /// Whatever comes.
@@ -54,12 +69,22 @@ pub(crate) type Line = (&'static str, Type, Need, Fate);
 
 use Fate::{Acted, Echoed, ReadOnly, Refused, Silent};
 use Need::{Optional, Required};
-use Type::{Any, Bool, Filled, List, Name, Number, Object, OneOf, Text, Texts, UpTo};
+use Type::{
+    Above, Any, Between, Bool, Decimal, Exactly, Filled, List, Name, Number, Object, OneOf, Plain,
+    Text, Texts, UpTo,
+};
 
 const MANY: usize = usize::MAX;
+/// How a condition on nodes compares.
+const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+
+/// All lines.
+pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
+    FIELDS.iter().chain(UNMODELLED)
+}
 
 #[rustfmt::skip]
-pub(crate) const FIELDS: &[Line] = &[
+const FIELDS: &[Line] = &[
     ("kind", Text, Required, Acted),
     ("metadata", Object, Required, Acted),
     ("metadata.name", Name, Required, Acted),
@@ -92,6 +117,7 @@ pub(crate) const FIELDS: &[Line] = &[
     ("algorithm.engine.engine_name", Text, Optional, Echoed),
     ("algorithm.engine.engine_version", Text, Optional, Echoed),
     ("algorithm.engine.image_url", Text, Optional, Echoed),
+    ("algorithm.engine.image_repo_id", Text, Optional, Echoed),
     ("algorithm.engine.install_sys_packages", Bool, Optional, Echoed),
     ("algorithm.engine.run_user", Any, Optional, Echoed),
     ("algorithm.parameters", List, Optional, Acted),
@@ -107,31 +133,38 @@ pub(crate) const FIELDS: &[Line] = &[
     ("algorithm.parameters[].constraint.valid_type", OneOf(&["Choice", "Range", "None"]), Optional, Acted),
     ("algorithm.parameters[].constraint.valid_range", List, Optional, Acted),
     ("algorithm.parameters[].constraint.valid_range[]", Text, Required, Acted),
-    ("algorithm.parameters[].i18n_description", Any, Optional, Silent),
+    ("algorithm.parameters[].i18n_description", Object, Optional, Silent),
+    ("algorithm.parameters[].i18n_description.language", OneOf(&["zh-cn", "en-us"]), Optional, Silent),
+    ("algorithm.parameters[].i18n_description.description", Text, Optional, Silent),
     ("algorithm.policies", Object, Optional, Acted),
-    ("algorithm.policies.auto_search", Object, Optional, Refused),
-    ("algorithm.policies.auto_search.skip_search_params", Text, Optional, Refused),
-    ("algorithm.policies.auto_search.reward_attrs", List, Optional, Refused),
-    ("algorithm.policies.auto_search.reward_attrs[]", Object, Required, Refused),
-    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Required, Refused),
-    ("algorithm.policies.auto_search.reward_attrs[].mode", OneOf(&["max", "min"]), Required, Refused),
-    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Required, Refused),
-    ("algorithm.policies.auto_search.search_params", List, Optional, Refused),
-    ("algorithm.policies.auto_search.search_params[]", Object, Required, Refused),
-    ("algorithm.policies.auto_search.search_params[].name", Text, Required, Refused),
-    ("algorithm.policies.auto_search.search_params[].param_type", OneOf(&["continuous", "discrete"]), Optional, Refused),
-    ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Refused),
-    ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Refused),
-    ("algorithm.policies.auto_search.search_params[].discrete_points_num", Text, Optional, Refused),
-    ("algorithm.policies.auto_search.search_params[].discrete_values", List, Optional, Refused),
-    ("algorithm.policies.auto_search.algo_configs", List, Optional, Refused),
-    ("algorithm.policies.auto_search.algo_configs[]", Object, Required, Refused),
-    ("algorithm.policies.auto_search.algo_configs[].name", Text, Required, Refused),
-    ("algorithm.policies.auto_search.algo_configs[].params", List, Optional, Refused),
+    ("algorithm.policies.auto_search", Object, Optional, Acted),
+    ("algorithm.policies.auto_search.skip_search_params", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.reward_attrs", List, Optional, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[]", Object, Required, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Required, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].mode", OneOf(&["max", "min"]), Required, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Required, Acted),
+    ("algorithm.policies.auto_search.search_params", List, Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[]", Object, Required, Acted),
+    ("algorithm.policies.auto_search.search_params[].name", Text, Required, Acted),
+    ("algorithm.policies.auto_search.search_params[].param_type", OneOf(&["continuous", "discrete"]), Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].discrete_points_num", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].discrete_values", List, Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].discrete_values[]", Text, Required, Acted),
+    ("algorithm.policies.auto_search.algo_configs", List, Optional, Acted),
+    ("algorithm.policies.auto_search.algo_configs[]", Object, Required, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].name", Text, Required, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].params", List, Optional, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].params[]", Object, Required, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].params[].key", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].params[].value", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.algo_configs[].params[].type", Text, Optional, Acted),
     ("algorithm.inputs", List, Optional, Acted),
     ("algorithm.inputs[]", Object, Required, Acted),
     ("algorithm.inputs[].name", Name, Required, Acted),
-    ("algorithm.inputs[].description", UpTo(256), Optional, Echoed),
+    ("algorithm.inputs[].description", Text, Optional, Echoed),
     ("algorithm.inputs[].local_dir", Text, Optional, Acted),
     ("algorithm.inputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
     ("algorithm.inputs[].remote", Object, Required, Acted),
@@ -140,6 +173,9 @@ pub(crate) const FIELDS: &[Line] = &[
     ("algorithm.inputs[].remote.dataset", Object, Optional, Acted),
     ("algorithm.inputs[].remote.dataset.id", Text, Required, Acted),
     ("algorithm.inputs[].remote.dataset.version_id", Text, Optional, Acted),
+    ("algorithm.inputs[].remote.dataset.service_type", Text, Optional, Silent),
+    ("algorithm.inputs[].remote.dataset.name", Text, Optional, Silent),
+    ("algorithm.inputs[].remote.dataset.dataset_proportion", Number(1, 100), Optional, Refused),
     ("algorithm.inputs[].remote.dataset.obs_url", Any, Optional, ReadOnly),
     ("algorithm.inputs[].remote_constraint", List, Optional, Echoed),
     ("algorithm.inputs[].remote_constraint[]", Object, Required, Echoed),
@@ -148,7 +184,7 @@ pub(crate) const FIELDS: &[Line] = &[
     ("algorithm.outputs", List, Optional, Acted),
     ("algorithm.outputs[]", Object, Required, Acted),
     ("algorithm.outputs[].name", Name, Required, Acted),
-    ("algorithm.outputs[].description", UpTo(256), Optional, Echoed),
+    ("algorithm.outputs[].description", Text, Optional, Echoed),
     ("algorithm.outputs[].local_dir", Text, Optional, Acted),
     ("algorithm.outputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
     ("algorithm.outputs[].prefetch_to_local", Bool, Optional, Acted),
@@ -168,12 +204,19 @@ pub(crate) const FIELDS: &[Line] = &[
     ("algorithm.summary.data_sources[]", Object, Required, Echoed),
     ("algorithm.summary.data_sources[].job", Object, Optional, Echoed),
     ("algorithm.summary.data_sources[].job.job_id", Text, Required, Echoed),
+    ("algorithm.summary.data_sources[].nfs", Object, Optional, Echoed),
+    ("algorithm.summary.data_sources[].nfs.nfs_path", Text, Required, Echoed),
 
     ("spec", Object, Optional, Acted),
     ("spec.resource", Object, Required, Acted),
     ("spec.resource.flavor_id", Text, Optional, Acted),
     ("spec.resource.pool_id", Text, Optional, Acted),
     ("spec.resource.node_count", Number(1, i64::MAX), Optional, Acted),
+    ("spec.resource.pool_group_id", Text, Optional, Refused),
+    ("spec.resource.main_container_customized_flavor", Object, Optional, Refused),
+    ("spec.resource.main_container_customized_flavor.cpu_core_num", Above(0.0), Optional, Refused),
+    ("spec.resource.main_container_customized_flavor.mem_size", Above(0.0), Optional, Refused),
+    ("spec.resource.main_container_customized_flavor.accelerator_num", Decimal(0.0, f64::MAX), Optional, Refused),
     ("spec.resource.flavor_name", Any, Optional, ReadOnly),
     ("spec.resource.flavor_detail", Any, Optional, ReadOnly),
     ("spec.volumes", List, Optional, Acted),
@@ -198,8 +241,42 @@ pub(crate) const FIELDS: &[Line] = &[
     ("spec.schedule_policy.priority", Number(1, i64::MAX), Optional, Acted),
     ("spec.schedule_policy.preemptible", Bool, Optional, Acted),
     ("spec.schedule_policy.required_affinity", Object, Optional, Echoed),
-    ("spec.schedule_policy.required_affinity.affinity_type", OneOf(&["cabinet", "hyperinstance"]), Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.affinity_type", OneOf(&["cabinet", "hyperinstance", "networkTopology"]), Optional, Echoed),
     ("spec.schedule_policy.required_affinity.affinity_group_size", Number(1, i64::MAX), Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.affinity_group_level", OneOf(&["hyperinstanceGroup", "hyperinstance", "slice"]), Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.job_level", OneOf(&["cluster", "hyperinstanceGroup"]), Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity", Object, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms", List, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[]", Object, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions", List, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[]", Object, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].key", Text, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].operator", OneOf(OPERATORS), Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].values", List, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].values[]", Text, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields", List, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[]", Object, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].key", Text, Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].operator", OneOf(OPERATORS), Required, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].values", List, Optional, Echoed),
+    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].values[]", Text, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity", Object, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity", List, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[]", Object, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].weight", Number(1, 100), Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference", Object, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions", List, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[]", Object, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].key", Text, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].operator", OneOf(OPERATORS), Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].values", List, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].values[]", Text, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields", List, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[]", Object, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].key", Text, Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].operator", OneOf(OPERATORS), Required, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].values", List, Optional, Echoed),
+    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].values[]", Text, Required, Echoed),
     ("spec.notification", Object, Optional, Silent),
     ("spec.notification.topic_urn", Text, Required, Silent),
     ("spec.notification.events", Filled, Required, Silent),
@@ -209,20 +286,17 @@ pub(crate) const FIELDS: &[Line] = &[
     ("spec.custom_metrics[].metrics_url", Text, Optional, Echoed),
     ("spec.custom_metrics[].metrics_port", Number(1, 65_535), Optional, Echoed),
     ("spec.custom_metrics[].exec", Object, Optional, Echoed),
-    ("spec.custom_metrics[].exec.command", Filled, Required, Echoed),
-    ("spec.custom_metrics[].exec.command[]", Text, Required, Echoed),
+    ("spec.custom_metrics[].exec.command", Exactly(2), Required, Echoed),
+    ("spec.custom_metrics[].exec.command[]", Plain(256), Required, Echoed),
     ("spec.custom_metrics[].http_get", Object, Optional, Echoed),
-    ("spec.custom_metrics[].http_get.path", UpTo(128), Required, Echoed),
+    ("spec.custom_metrics[].http_get.path", Between(2, 128), Required, Echoed),
     ("spec.custom_metrics[].http_get.port", Number(10_001, 20_000), Required, Echoed),
-    ("spec.runtime_type", Text, Optional, Echoed),
+    ("spec.runtime_type", OneOf(&["debug"]), Optional, Echoed),
 
     ("endpoints", Object, Optional, Echoed),
     ("endpoints.ssh", Object, Optional, Echoed),
-    ("endpoints.ssh.key_pair_names", List, Optional, Echoed),
+    ("endpoints.ssh.key_pair_names", Filled, Required, Echoed),
     ("endpoints.ssh.key_pair_names[]", Text, Required, Echoed),
-    ("tasks", List, Optional, Refused),
-    ("train_type", Text, Optional, Refused),
-    ("ftjob_config", Object, Optional, Refused),
 ];
 
 /// The rows of the README: top-level names with what becomes of them.
@@ -236,12 +310,11 @@ pub(crate) fn readme_rows() -> String {
         (ReadOnly, "written by the service: ignored in requests"),
         (Refused, "501, unless empty"),
     ] {
-        let names: Vec<String> = FIELDS
-            .iter()
+        let names: Vec<String> = lines()
             .filter(|line| line.3 == fate)
             // A parent stands for its children of the same fate.
             .filter(|line| {
-                !FIELDS.iter().any(|parent| {
+                !lines().any(|parent| {
                     parent.3 == fate
                         && parent.0 != line.0
                         && line
@@ -262,7 +335,7 @@ pub(crate) fn readme_rows() -> String {
 /// Whether everything below a field has the same fate.
 #[cfg(test)]
 fn all_alike(parent: &str, fate: Fate) -> bool {
-    FIELDS.iter().all(|line| {
+    lines().all(|line| {
         let below = line
             .0
             .strip_prefix(parent)

@@ -15,6 +15,7 @@ mod source;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod unmodelled;
 
 pub(crate) use draft::{Draft, Terms};
 pub(crate) use extras::Annotations;
@@ -42,6 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("the number of retries is 1 to 3 (Huawei Cloud: 128)", extras::retries),
     rule("annotations that switch say true or false", extras::switches),
     rule("hang-retry needs job-retry-num", extras::hang_retry),
+    rule("a job template is one of two", extras::template),
 
     rule("subscription_id and item_version_id come together", source::subscription),
     rule("with id or subscription_id there is no code_dir, boot_file, engine or command", source::one),
@@ -53,6 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("without an image there is a boot_file", source::boot_file),
     rule("a command is one line", source::one_line),
     rule("a boot_file needs an engine: id, or name and version, or image", source::engine_complete),
+    rule("an engine_id stands alone", source::engine_named_once),
     rule("an engine_version beside an image needs a name", source::engine_beside_image),
     rule("a preset engine exists", source::engine_exists),
     rule("a preset engine is not retired", source::engine_not_retired),
@@ -72,6 +75,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("a parameter's value is of its type", algorithm::typed),
     rule("a text is one of its choices", algorithm::chosen),
     rule("a number lies in its range", algorithm::in_range),
+    rule("hyper-parameter search has an indicator", algorithm::search_indicators),
     rule("hyper-parameter search has a known algorithm and different indicators", algorithm::search),
     rule("hyper-parameter search runs on its two engines", algorithm::search_engine),
     rule("searched parameters are numbers with bounds", algorithm::search_params),
@@ -82,6 +86,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("a channel has exactly one place", channels::one_place),
     rule("a channel handed over as a variable has the name of one", channels::variable),
     rule("constraints on an input know three attributes", channels::attributes),
+    rule("tasks read from OBS", channels::tasks_from_obs),
+    rule("a data set's version is named", channels::dataset_version_named),
     rule("a data set exists", channels::dataset),
     rule("a data set's version exists", channels::dataset_version),
 
@@ -98,7 +104,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("the user id is 1000 at least outside of pools", place::user_at_least),
     rule("the priority is 3 at most, 1 outside of pools", place::priority),
     rule("the priority 3 needs a permission", place::highest_priority),
-    rule("hyperinstance needs affinity_group_size", place::affinity),
+    rule("hyperinstance and networkTopology need affinity_group_size", place::affinity),
+    rule("conditions on nodes have the values that they compare with", place::conditions),
 
     rule("a volume is one of nfs, pfs and obs", storage::one_kind),
     rule("nfs needs a pool", storage::nfs_needs_pool),
@@ -108,6 +115,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volumes are not mounted over the service's directories", storage::free_places),
 
     rule("custom metrics have URL and port, or neither", extras::metrics),
+    rule("custom metrics come in one form", extras::metrics_in_one_form),
     rule("log_dir is there when log_type is", extras::log_dir),
     rule("data_sources are there when a board is enabled", extras::data_sources),
     rule("autosearch_config_path is a YAML file", extras::config_is_yaml),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Draft;
+use super::draft::text_of;
 use crate::error::ApiError;
 use crate::flavors;
 use crate::pools::PoolKind;
@@ -182,13 +183,51 @@ pub(super) fn highest_priority(draft: &Draft<'_>) -> Result<(), ApiError> {
 /// On a pool of supernodes the service puts 1 where it is left out.
 pub(super) fn affinity(draft: &Draft<'_>) -> Result<(), ApiError> {
     let affinity = "/spec/schedule_policy/required_affinity";
-    let hyper = draft.text(&format!("{affinity}/affinity_type")) == Some("hyperinstance");
+    let kind = draft.text(&format!("{affinity}/affinity_type"));
+    let grouped = kind.filter(|kind| ["hyperinstance", "networkTopology"].contains(kind));
     let size = draft.at(&format!("{affinity}/affinity_group_size"));
     let supernode = draft.pool().is_some_and(|pool| pool.supernode);
-    if hyper && size.is_none() && !supernode {
-        return Err(ApiError::invalid_parameter(
-            "spec.schedule_policy.required_affinity.affinity_group_size is required with hyperinstance",
-        ));
+    match grouped {
+        Some(kind) if size.is_none() && !supernode => Err(ApiError::invalid_parameter(format!(
+            "spec.schedule_policy.required_affinity.affinity_group_size is required with {kind}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The conditions on nodes that must hold, and those that are wished for.
+fn terms<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let policy = "/spec/schedule_policy";
+    let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");
+    let preferred = format!("{policy}/preferred_affinity/node_affinity");
+    let required = draft.list(&required).iter();
+    let preferred = draft.list(&preferred).iter();
+    required.chain(preferred.filter_map(|wish| wish.get("preference")))
+}
+
+pub(super) fn conditions(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let lists = terms(draft)
+        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
+        .flatten();
+    for condition in lists.filter_map(Value::as_array).flatten() {
+        let values = condition.get("values").and_then(Value::as_array);
+        let values = values.map_or(&[][..], Vec::as_slice);
+        let operator = text_of(condition, "/operator").unwrap_or_default();
+        let (fits, what) = match operator {
+            "In" | "NotIn" => (!values.is_empty(), "have values"),
+            "Exists" | "DoesNotExist" => (values.is_empty(), "have no values"),
+            "Gt" | "Lt" => {
+                let number = |value: &Value| value.as_str()?.parse::<i64>().ok();
+                let one = values.len() == 1 && values.iter().all(|value| number(value).is_some());
+                (one, "have one value, an integer")
+            }
+            _ => (true, ""),
+        };
+        if !fits {
+            return Err(ApiError::invalid_parameter(format!(
+                "a condition on nodes with {operator} must {what}"
+            )));
+        }
     }
     Ok(())
 }

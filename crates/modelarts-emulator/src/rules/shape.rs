@@ -2,18 +2,21 @@
 
 use serde_json::Value;
 
-use super::fields::{FIELDS, Fate, Line, Need, Type};
+use super::fields::{Fate, Line, Need, Type, lines};
 use super::names::is_name;
 use crate::body::Field;
 use crate::error::ApiError;
 
 /// Whether every field has the type and the limits of its line.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    against(FIELDS, body)
+    against(lines(), body)
 }
 
 /// Whether every field of `body` is as `lines` want it.
-pub(crate) fn against(lines: &[Line], body: &Value) -> Result<(), ApiError> {
+pub(crate) fn against<'l>(
+    lines: impl IntoIterator<Item = &'l Line>,
+    body: &Value,
+) -> Result<(), ApiError> {
     let root = Field::root(body);
     root.object()?;
     for line in lines {
@@ -27,7 +30,7 @@ pub(crate) fn against(lines: &[Line], body: &Value) -> Result<(), ApiError> {
 /// What asks for something that would be ignored here.
 pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = Field::root(body);
-    for (path, _, _, fate) in FIELDS {
+    for (path, _, _, fate) in lines() {
         if *fate != Fate::Refused {
             continue;
         }
@@ -104,6 +107,20 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
                 return Err(field.must(format!("have at most {most} characters")));
             }
         }
+        Type::Between(least, most) => {
+            let length = field.text()?.chars().count();
+            let absent = length == 0 && *need == Need::Optional;
+            if !(absent || (*least..=*most).contains(&length)) {
+                return Err(field.must(format!("have {least} to {most} characters")));
+            }
+        }
+        Type::Plain(most) => {
+            let text = field.text()?;
+            let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+            if !(1..=*most).contains(&text.len()) || !text.bytes().all(plain) {
+                return Err(field.must(format!("be 1 to {most} letters, digits or -_./")));
+            }
+        }
         Type::Name => {
             if !is_name(field.text()?) {
                 return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
@@ -125,6 +142,20 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
                 }));
             }
         }
+        Type::Decimal(least, most) => {
+            if !(*least..=*most).contains(&number(&field)?) {
+                return Err(field.must(if *most == f64::MAX {
+                    format!("be {least} or more")
+                } else {
+                    format!("be between {least} and {most}")
+                }));
+            }
+        }
+        Type::Above(bound) => {
+            if number(&field)? <= *bound {
+                return Err(field.must(format!("be more than {bound}")));
+            }
+        }
         Type::Bool => {
             if !field.value().is_boolean() {
                 return Err(field.must("be true or false"));
@@ -139,6 +170,16 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
         Type::Filled => {
             if field.items()?.is_empty() {
                 return Err(field.must("have an element"));
+            }
+        }
+        Type::AtMost(most) => {
+            if field.items()?.len() > *most {
+                return Err(field.must(format!("have at most {most} elements")));
+            }
+        }
+        Type::Exactly(count) => {
+            if field.items()?.len() != *count {
+                return Err(field.must(format!("have {count} elements")));
             }
         }
         Type::Texts(pairs, key, value) => {
@@ -157,6 +198,11 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
         }
     }
     Ok(())
+}
+
+fn number(field: &Field<'_>) -> Result<f64, ApiError> {
+    let number = field.value().as_f64();
+    number.ok_or_else(|| field.must("be a number"))
 }
 
 /// `a`, `a or b`, `a, b or c`.

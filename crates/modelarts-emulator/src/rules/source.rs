@@ -112,6 +112,18 @@ pub(super) fn engine_complete(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// The id says name, version and image.
+pub(super) fn engine_named_once(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let has = |name: &str| draft.has(&format!("/algorithm/engine/{name}"));
+    let others = ["engine_name", "engine_version", "image_url"];
+    match others.into_iter().find(|name| has(name)) {
+        Some(name) if has("engine_id") => broken(&format!(
+            "algorithm.engine.engine_id must not stand beside {name}"
+        )),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn engine_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
     let has = |name: &str| draft.has(&format!("/algorithm/engine/{name}"));
     if has("image_url") && has("engine_version") && !has("engine_name") && !has("engine_id") {

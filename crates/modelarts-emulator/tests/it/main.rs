@@ -14,6 +14,9 @@ mod control;
 mod durable;
 mod events;
 mod faults;
+/// The one that `cargo xtask spec` uses.
+#[path = "../../../../xtask/src/spec/json_schema.rs"]
+mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
 #[cfg(feature = "cli")]
@@ -29,3 +32,5 @@ mod signing;
 mod simulated;
 mod storage;
 mod support;
+mod traffic;
+mod tuning;

@@ -52,6 +52,7 @@ pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Progr
         project_id: text("project_id"),
         access_key: text("access_key"),
         secret_key: text("secret_key"),
+        checks: true,
     };
     Program {
         child,

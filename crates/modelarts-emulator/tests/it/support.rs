@@ -15,6 +15,8 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::traffic::{DESCRIPTION, Verdict, Watch};
+
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -25,6 +27,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
+    _watch: Verdict,
 }
 
 impl Site {
@@ -37,7 +40,12 @@ impl Site {
             Emulator::python3().await.is_some(),
             "these tests run jobs: python3 is required on the PATH"
         );
-        let builder = set(Emulator::builder().timing(Timing::instant()));
+        let watch = Watch::default();
+        let (builder, verdict) = (
+            set(Emulator::builder().timing(Timing::instant())),
+            watch.verdict(),
+        );
+        let builder = builder.observe(move |exchange| watch.look(exchange));
         let emulator = builder.start().await.unwrap();
         let client = Client {
             http: http(),
@@ -45,8 +53,13 @@ impl Site {
             project_id: emulator.project_id().to_owned(),
             access_key: emulator.access_key().to_owned(),
             secret_key: emulator.secret_key().to_owned(),
+            checks: false,
         };
-        Self { emulator, client }
+        Self {
+            emulator,
+            client,
+            _watch: verdict,
+        }
     }
 
     /// Time stands still, so durations in event texts are 0.
@@ -157,6 +170,9 @@ pub(crate) struct Client {
     pub(crate) project_id: String,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
+    /// Whether it compares answers with the description itself, because nobody else can: those of
+    /// another process.
+    pub(crate) checks: bool,
 }
 
 /// What came back.
@@ -205,8 +221,15 @@ impl Client {
 
     pub(crate) async fn send(&self, method: Method, below_project: &str, body: Vec<u8>) -> Reply {
         let target = format!("/v2/{}{below_project}", self.project_id);
-        let request = self.signed(method, &target, body, SystemTime::now());
-        Reply::of(request.send().await.unwrap()).await
+        let request = self.signed(method.clone(), &target, body.clone(), SystemTime::now());
+        let reply = Reply::of(request.send().await.unwrap()).await;
+        if self.checks {
+            let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+            let answer = (reply.status.as_u16(), reply.text.as_bytes());
+            let wrong = DESCRIPTION.check_parts(method.as_str(), path, query, &body, answer, false);
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        }
+        reply
     }
 
     /// A request to `target`, signed at `time`. Values of the query are given unencoded.

@@ -20,8 +20,6 @@ pub(crate) struct Case {
     pub(crate) breaks: Value,
     pub(crate) says: String,
     pub(crate) keeps: Value,
-    /// Why the emulator does not answer with the code.
-    pub(crate) emulator: Option<String>,
 }
 
 /// A job that breaks nothing.
@@ -40,7 +38,6 @@ pub(crate) fn cases() -> Vec<Case> {
             breaks: patched(plain, &case["breaks"]),
             says: text(case, "says"),
             keeps: patched(plain, &case["keeps"]),
-            emulator: case["emulator"].as_str().map(str::to_owned),
         })
         .collect()
 }

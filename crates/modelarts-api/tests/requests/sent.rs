@@ -1,0 +1,76 @@
+//! What our client sends, in the form of `recorded.json`.
+
+use std::sync::{Arc, Mutex};
+
+use modelarts_api::{BoxFuture, Client, Context, Operation, Transport, TransportError};
+use reqwest::{Request, Response};
+use serde_json::{Value, json};
+
+/// Keeps requests. Answers are not what is compared.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<Value>>);
+
+impl Transport for Recorder {
+    fn execute<'a>(
+        &'a self,
+        _: &'a reqwest::Client,
+        request: Request,
+        _: &'static Operation,
+    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+        self.0.lock().unwrap().push(as_recorded(&request));
+        let answer = http::Response::builder().status(200).body("{}").unwrap();
+        Box::pin(async { Ok(Response::from(answer)) })
+    }
+}
+
+/// The one request that `call` makes.
+pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
+    let recorder = Arc::new(Recorder::default());
+    let context = Context::new(recorder.clone());
+    call(&Client::new_with_client(
+        "http://service.example",
+        http(),
+        context,
+    ))
+    .await;
+    let mut seen = recorder.0.lock().unwrap();
+    assert_eq!(seen.len(), 1, "requests");
+    seen.remove(0)
+}
+
+fn as_recorded(request: &Request) -> Value {
+    let mut query: Vec<_> = request.url().query_pairs().into_owned().collect();
+    query.sort();
+    let headers: serde_json::Map<_, _> = request
+        .headers()
+        .iter()
+        // What the client would take is the connection's affair in the record, too.
+        .filter(|(name, _)| *name != "accept")
+        .map(|(name, value)| (name.to_string(), value.to_str().unwrap().into()))
+        .collect();
+    let body: Value = request.body().map_or(Value::Null, |body| {
+        serde_json::from_slice(body.as_bytes().unwrap()).unwrap()
+    });
+    json!({
+        "method": request.method().as_str(),
+        "path": request.url().path(),
+        "query": query,
+        "headers": headers,
+        "body": body,
+    })
+}
+
+/// A client that never connects. `reqwest::Client::new()` panics where a feature
+/// asks for TLS and nobody has chosen a provider.
+fn http() -> reqwest::Client {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .build()
+        .unwrap()
+}
