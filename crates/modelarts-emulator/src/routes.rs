@@ -25,6 +25,7 @@ use crate::faults::Fault;
 use crate::gate;
 use crate::guard;
 use crate::iam;
+use crate::journal::Recorded;
 use crate::observe::Exchange;
 use crate::operation::Operation;
 use crate::operations;
@@ -187,12 +188,7 @@ async fn respond(
         return Err(refused());
     };
 
-    core.counts.received(operation);
-    let fault = core.faults.take(operation);
-    if let Some(mut answer) = fault.as_ref().and_then(Fault::instead) {
-        answer.by_fault = true;
-        return Ok(answer);
-    }
+    let mut recorded = Recorded::new(operation.id(), &parts.uri, body);
     let call = Call {
         core,
         user,
@@ -200,12 +196,28 @@ async fn respond(
         query: parts.uri.query().unwrap_or_default(),
         body,
     };
-    let executed = operations::execute(operation, &call).await;
+    let answer = perform(operation, &call, request_id).await;
+    recorded.status = answer.status().as_u16();
+    core.journal.add(recorded);
+    Ok(answer)
+}
+
+/// The operation, unless a fault takes its place, and what a fault makes of its answer.
+async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Answer {
+    let core = call.core;
+    core.counts.received(operation);
+    let fault = core.faults.take(operation);
+    let instead = fault.as_ref().and_then(|fault| fault.instead(call.now()));
+    if let Some(mut answer) = instead {
+        answer.by_fault = true;
+        return answer;
+    }
+    let executed = operations::execute(operation, call).await;
     if executed.is_ok() {
         core.counts.executed(operation);
     }
     let answer = executed.unwrap_or_else(|error| Answer::error(&error, request_id));
-    Ok(match fault {
+    match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {
             core.clock.sleep(Duration::from_millis(ms)).await;
@@ -216,5 +228,5 @@ async fn respond(
             answer.by_fault = true;
             answer
         }
-    })
+    }
 }

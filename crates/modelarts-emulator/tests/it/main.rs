@@ -9,6 +9,7 @@
 
 mod accounts;
 mod api;
+mod choices;
 mod control;
 mod durable;
 mod events;
@@ -26,6 +27,7 @@ mod restart;
 mod running;
 mod safety;
 mod search;
+mod seeds;
 mod signing;
 mod simulated;
 mod storage;
