@@ -1,12 +1,15 @@
-//! Compiles `modelarts.yaml` into `$OUT_DIR/modelarts.rs`.
+//! With the feature `generate`, compiles `modelarts.yaml` into `$OUT_DIR/modelarts.rs`.
 
+#[cfg(feature = "generate")]
 #[path = "codegen/mod.rs"]
 mod codegen;
 
-use std::{env, error::Error, fs, path::PathBuf};
+#[cfg(not(feature = "generate"))]
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}
 
-const DESCRIPTION: &str = "modelarts.yaml";
-
+#[cfg(feature = "generate")]
 fn main() {
     println!("cargo::rerun-if-changed={DESCRIPTION}");
     println!("cargo::rerun-if-changed=codegen");
@@ -20,10 +23,14 @@ fn main() {
     }
 }
 
-fn compile() -> Result<(), Box<dyn Error>> {
-    let description = codegen::parse(&fs::read_to_string(DESCRIPTION)?)?;
+#[cfg(feature = "generate")]
+const DESCRIPTION: &str = "modelarts.yaml";
+
+#[cfg(feature = "generate")]
+fn compile() -> Result<(), Box<dyn std::error::Error>> {
+    let description = codegen::parse(&std::fs::read_to_string(DESCRIPTION)?)?;
     let pieces = codegen::generate(&description)?;
-    let out = PathBuf::from(env::var("OUT_DIR")?).join("modelarts.rs");
-    fs::write(out, codegen::join(&pieces))?;
+    let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?).join("modelarts.rs");
+    std::fs::write(out, codegen::join(&pieces))?;
     Ok(())
 }

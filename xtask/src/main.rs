@@ -4,8 +4,14 @@
 mod codegen;
 
 mod bench;
+mod breaking;
 mod ci;
+mod clients;
+mod dist;
+mod docs;
+mod node;
 mod payload;
+mod readme;
 mod regenerate;
 mod requests;
 mod schema;
@@ -53,6 +59,18 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
+    /// Fails when the description breaks clients of an older one and its version does not say so
+    Breaking {
+        /// A revision; the newest tag, or where there is none the fork or the commit before
+        #[arg(long, value_name = "REV")]
+        base: Option<String>,
+    },
+    /// Writes the table of operations in the README
+    Readme {
+        /// Fail on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
     /// Records again what the official Python SDK sends; the tests of modelarts-api compare
     Requests,
     /// Measures the client against reqwest and serde by hand, and prints tables
@@ -61,6 +79,19 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Makes clients in other languages and runs them against the emulator
+    Clients {
+        /// python, typescript, go, java or official; all of them if nothing is said
+        #[arg(value_name = "LANG")]
+        languages: Vec<String>,
+        /// Bring the table in openapi/README.md up to date instead of comparing it
+        #[arg(long)]
+        write: bool,
+    },
+    /// Builds the reference as one HTML page that loads nothing
+    Docs,
+    /// Makes what a release of the description consists of, in target/dist
+    Dist,
     /// Runs every check and ends with a table
     Ci {
         /// Run only this check; may be given more than once
@@ -80,6 +111,9 @@ struct Codegen {
     /// Where the snapshots are
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
     snapshots: PathBuf,
+    /// The generated file that goes into the package
+    #[arg(long, value_name = "FILE", default_value_os_t = workspace::packaged())]
+    packaged: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -95,14 +129,25 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen(args) if args.check => {
-            regenerate::check(&args.description, &args.snapshots)
+            regenerate::check(&args.description, &args.snapshots, &args.packaged)
         }
-        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
+        Command::Codegen(args) => {
+            regenerate::rewrite(&args.description, &args.snapshots, &args.packaged)
+        }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
         Command::Schema { description } => schema::run(description.as_deref()),
+        Command::Breaking { base } => breaking::run(base),
+        Command::Readme { check } => readme::run(check),
         Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
+        Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }),
+        Command::Docs => docs::run(),
+        Command::Dist => dist::run(),
         Command::Ci { only } => ci::run(&only),
     }
 }

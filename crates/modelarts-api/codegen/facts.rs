@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::{Map, Value};
 
-use super::Error;
+use super::{Error, docs};
 
 /// One operation, as a row of the table.
 pub struct Operation {
@@ -16,6 +16,8 @@ pub struct Operation {
     path: String,
     effect: Effect,
     pagination: Option<Pagination>,
+    /// For the page of its builder.
+    pub documentation: String,
 }
 
 enum Effect {
@@ -85,6 +87,11 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
                     .get("x-pagination")
                     .map(|value| pagination(id, value))
                     .transpose()?,
+                documentation: format!(
+                    "`{} {path}`\n\n{}",
+                    method.to_uppercase(),
+                    docs::list(operation)
+                ),
             });
         }
     }

@@ -10,10 +10,11 @@ use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Error,
+    Error, docs,
     facts::{self, Limit, Operation},
     fields::{self, Field},
     open_enum::OpenEnum,
+    spelling,
 };
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -33,9 +34,10 @@ pub struct Lowered {
 }
 
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
-    let operations = facts::operations(description)?;
-    let limits = facts::limits(description)?;
     let mut description = description.clone();
+    spelling::undo(&mut description);
+    let operations = facts::operations(&description)?;
+    let limits = facts::limits(&description)?;
     let schemas = description
         .pointer("/components/schemas")
         .and_then(Value::as_object)
@@ -357,10 +359,14 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
+    let facts = docs::list(operation);
     let Some(object) = operation.as_object_mut() else {
         return Ok(());
     };
     object.retain(|key, _| !key.starts_with("x-") && key != "security");
+    let text = object.get("description").and_then(Value::as_str);
+    let text = format!("{}\n\n{facts}", text.unwrap_or_default());
+    object.insert("description".into(), text.trim().into());
     if let Some(parameters) = object.get_mut("parameters") {
         lower_all(parameters);
     }

@@ -8,12 +8,14 @@
 //!    builders of types that only the service makes go away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
+mod docs;
 mod facts;
 mod fields;
 mod lower;
 mod open_enum;
 mod pieces;
 mod rewrite;
+mod spelling;
 
 use std::{
     fmt,
@@ -24,6 +26,9 @@ use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagSt
 use quote::quote;
 use serde_json::Value;
 
+// The build script has no use for it, xtask has.
+#[allow(unused_imports)]
+pub use docs::SOURCES;
 pub use pieces::Piece;
 
 /// Why the description could not be compiled.

@@ -188,7 +188,14 @@ fn operations(
         FromInside.visit_impl_item_fn_mut(&mut method);
         let implementation: ItemImpl = parse_quote!(impl super::Client { #method });
         items.push(Item::Impl(implementation));
-        items.extend(sorted.remove(&operation.id).ok_or_else(missing)?);
+        let mut builder = sorted.remove(&operation.id).ok_or_else(missing)?;
+        for item in &mut builder {
+            if let Item::Struct(item) = item {
+                let documentation = &operation.documentation;
+                item.attrs.insert(0, parse_quote!(#[doc = #documentation]));
+            }
+        }
+        items.extend(builder);
         pieces.push(piece(&format!("operation.{}", operation.id), items));
     }
     if let Some((name, _)) = sorted.into_iter().next() {

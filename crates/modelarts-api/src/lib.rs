@@ -6,11 +6,18 @@
 //! [`Transport`] that it is given. Most programs want the crate `modelarts-ext`,
 //! which implements it and adds credentials, paging, waiting and following.
 //!
+//! It is generated at build time. With `default-features = false` the file in the
+//! package is compiled instead: the same code, without the time to build the generator.
+//!
 //! Generated code follows the description, with these differences, made at build
 //! time: limits are not enforced on what the service sends (they are listed in
 //! [`LIMITS`]), enumerations that the service may extend keep text they do not
 //! know, and each field is read from every spelling that was seen for it (see
 //! [`lenient`]).
+//!
+//! In requests, optional lists and maps that are empty are left out. So a list that a
+//! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`; no document says
+//! whether the service tells the two apart.
 
 #[allow(
     missing_docs,
@@ -22,7 +29,10 @@
     clippy::panic
 )]
 mod generated {
+    #[cfg(feature = "generate")]
     include!(concat!(env!("OUT_DIR"), "/modelarts.rs"));
+    #[cfg(not(feature = "generate"))]
+    include!("../generated/modelarts.rs");
 }
 
 pub mod decode;

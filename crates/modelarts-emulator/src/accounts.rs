@@ -1,13 +1,16 @@
 //! Who may do what: users with their keys, tokens, and keys that are locked after failures.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rusqlite::{OptionalExtension, Row, params};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::clock::Moment;
+use crate::database::Database;
 use crate::error::ApiError;
 
 /// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
@@ -15,6 +18,8 @@ const FAILURES: u32 = 5;
 const LOCKED: Duration = Duration::from_secs(5 * 60);
 /// How long a token is valid (auth.md 3.3).
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long an ended token is remembered as one that has ended, in milliseconds. Ours.
+const REMEMBERED: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
 ///
@@ -123,35 +128,15 @@ impl std::fmt::Debug for User {
     }
 }
 
-/// A token that is accepted in `X-Auth-Token`.
-struct Token {
-    text: String,
-    user: usize,
-    /// When it ends; configured ones do not.
-    expires: Option<Moment>,
-}
-
-/// A key pair made for a token.
-struct Temporary {
-    access_key: String,
-    secret_key: String,
-    security_token: String,
-    user: usize,
-    expires: Moment,
-}
-
-#[derive(Default)]
-struct Changing {
-    tokens: Vec<Token>,
-    temporary: Vec<Temporary>,
-    /// Failures in a row, and when the last was, by access key.
-    failures: HashMap<String, (u32, Moment)>,
-}
-
 /// All users of an emulator.
 pub(crate) struct Accounts {
     users: Vec<User>,
-    changing: Mutex<Changing>,
+    /// Of the first user. They do not end.
+    tokens: Vec<String>,
+    /// Failures in a row, and when the last was, by access key.
+    failures: Mutex<HashMap<String, (u32, Moment)>>,
+    /// Has what was given out. It names users by what stays the same over a restart.
+    database: Arc<Database>,
 }
 
 impl std::fmt::Debug for Accounts {
@@ -173,7 +158,12 @@ pub(crate) struct Key {
 
 impl Accounts {
     /// `users` is not empty; `tokens` are those of the first.
-    pub(crate) fn new(mut users: Vec<User>, tokens: Vec<String>, region: &str) -> Self {
+    pub(crate) fn new(
+        mut users: Vec<User>,
+        tokens: Vec<String>,
+        region: &str,
+        database: &Arc<Database>,
+    ) -> Self {
         for user in &mut users {
             if user.project_name.is_empty() {
                 region.clone_into(&mut user.project_name);
@@ -183,17 +173,11 @@ impl Accounts {
                 user.id = format!("{:0>32}", bytes.collect::<String>());
             }
         }
-        let tokens = tokens.into_iter().map(|text| Token {
-            text,
-            user: 0,
-            expires: None,
-        });
         Self {
             users,
-            changing: Mutex::new(Changing {
-                tokens: tokens.collect(),
-                ..Changing::default()
-            }),
+            tokens,
+            failures: Mutex::default(),
+            database: Arc::clone(database),
         }
     }
 
@@ -214,83 +198,126 @@ impl Accounts {
         })
     }
 
+    /// The user that a row names in the columns from `first` on, if it is still one.
+    fn named(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
+        let name = row.get_ref(first)?.as_str()?;
+        let domain = row.get_ref(first + 1)?.as_str()?;
+        let project = row.get_ref(first + 2)?.as_str()?;
+        Ok(self.users.iter().position(|user| {
+            user.name == name && user.domain == domain && user.project_id == project
+        }))
+    }
+
     /// A new token. An earlier one stays valid.
-    pub(crate) fn issue(&self, user: usize, now: Moment) -> (String, Moment) {
+    pub(crate) fn issue(&self, user: usize, now: Moment) -> rusqlite::Result<(String, Moment)> {
         let expires = now.plus(TOKEN_LIFE);
         let text = format!("MIIE{}{}", random(), random());
-        self.changing.lock().tokens.push(Token {
-            text: text.clone(),
-            user,
-            expires: Some(expires),
-        });
-        (text, expires)
+        let user = self.user(user);
+        self.database.write(|connection| {
+            let sql = "DELETE FROM tokens WHERE expires < ?1";
+            connection.execute(sql, [now.millis() - REMEMBERED])?;
+            let sql = "INSERT INTO tokens (token, user_name, domain, project, expires)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            let (name, domain, project) = (&user.name, &user.domain, &user.project_id);
+            let values = params![text, name, domain, project, expires.millis()];
+            connection.execute(sql, values)
+        })?;
+        Ok((text, expires))
     }
 
     /// Whose token it is.
     pub(crate) fn by_token(&self, text: &[u8], now: Moment) -> Result<usize, ApiError> {
-        let changing = self.changing.lock();
-        let token = changing
-            .tokens
-            .iter()
-            .find(|token| token.text.as_bytes() == text);
-        let token = token.ok_or_else(|| ApiError::not_authenticated("decrypt token fail"))?;
-        match token.expires {
-            Some(expires) if expires <= now => Err(ApiError::not_authenticated(format!(
+        if self.tokens.iter().any(|token| token.as_bytes() == text) {
+            return Ok(0);
+        }
+        let sql = "SELECT user_name, domain, project, expires FROM tokens WHERE token = ?1";
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let found = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([text], |row| {
+                let expires = Moment::from_millis(row.get(3)?);
+                Ok(self.named(row, 0)?.map(|user| (user, expires)))
+            });
+            found.optional()
+        })?;
+        match found.flatten() {
+            None => Err(ApiError::not_authenticated("decrypt token fail")),
+            Some((_, expires)) if expires <= now => Err(ApiError::not_authenticated(format!(
                 "token expires, expires_at:{}",
                 expires.utc_micros()
             ))),
-            _ => Ok(token.user),
+            Some((user, _)) => Ok(user),
         }
     }
 
     /// A key pair that ends.
-    pub(crate) fn issue_keys(&self, user: usize, life: Duration, now: Moment) -> IssuedKeys {
+    pub(crate) fn issue_keys(
+        &self,
+        user: usize,
+        life: Duration,
+        now: Moment,
+    ) -> rusqlite::Result<IssuedKeys> {
         let issued = IssuedKeys {
             access_key: random_key(),
             secret_key: random_secret(),
             security_token: format!("ggp{}{}", random(), random()),
             expires: now.plus(life),
         };
-        self.changing.lock().temporary.push(Temporary {
-            access_key: issued.access_key.clone(),
-            secret_key: issued.secret_key.clone(),
-            security_token: issued.security_token.clone(),
-            user,
-            expires: issued.expires,
-        });
-        issued
+        let user = self.user(user);
+        self.database.write(|connection| {
+            let sql = "DELETE FROM keys WHERE expires < ?1";
+            connection.execute(sql, [now.millis() - REMEMBERED])?;
+            let sql = "INSERT INTO keys (access_key, secret_key, security_token, user_name,
+                       domain, project, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let values = params![
+                issued.access_key,
+                issued.secret_key,
+                issued.security_token,
+                user.name,
+                user.domain,
+                user.project_id,
+                issued.expires.millis(),
+            ];
+            connection.execute(sql, values)
+        })?;
+        Ok(issued)
     }
 
-    pub(crate) fn key(&self, access_key: &str) -> Option<Key> {
+    pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<Key>> {
         if let Some(at) = self
             .users
             .iter()
             .position(|user| user.access_key == access_key)
         {
             let user = &self.users[at];
-            return Some(Key {
+            return Ok(Some(Key {
                 secret: user.secret_key.clone(),
                 security_token: user.security_token.clone(),
                 expires: None,
                 user: at,
-            });
+            }));
         }
-        let changing = self.changing.lock();
-        let key = changing
-            .temporary
-            .iter()
-            .find(|key| key.access_key == access_key)?;
-        Some(Key {
-            secret: key.secret_key.clone(),
-            security_token: Some(key.security_token.clone()),
-            expires: Some(key.expires),
-            user: key.user,
-        })
+        let sql = "SELECT secret_key, security_token, expires, user_name, domain, project
+                   FROM keys WHERE access_key = ?1";
+        let found = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([access_key], |row| {
+                let (secret, security_token, expires) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(self.named(row, 3)?.map(|user| Key {
+                    secret,
+                    security_token: Some(security_token),
+                    expires: Some(Moment::from_millis(expires)),
+                    user,
+                }))
+            });
+            found.optional()
+        })?;
+        Ok(found.flatten())
     }
 
     /// Refuses a key that has failed too often.
     pub(crate) fn not_locked(&self, access_key: &str, now: Moment) -> Result<(), ApiError> {
-        match self.changing.lock().failures.get(access_key) {
+        match self.failures.lock().get(access_key) {
             Some((count, last)) if *count >= FAILURES && now.since(*last) < LOCKED => Err(
                 ApiError::not_authenticated("AK access failed to reach the limit,forbidden"),
             ),
@@ -300,12 +327,12 @@ impl Accounts {
 
     /// Notes whether a known key came with its signature.
     pub(crate) fn note(&self, access_key: &str, verified: bool, now: Moment) {
-        let mut changing = self.changing.lock();
+        let mut failures = self.failures.lock();
         if verified {
-            changing.failures.remove(access_key);
+            failures.remove(access_key);
             return;
         }
-        let entry = changing.failures.entry(access_key.to_owned());
+        let entry = failures.entry(access_key.to_owned());
         let (count, last) = entry.or_insert((0, now));
         // After a lock the count begins again.
         if *count >= FAILURES {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::clock::Moment;
 use crate::core::Core;
+use crate::driver;
 use crate::error::ApiError;
 use crate::faults::FaultRule;
 use crate::lifecycle::{State as Phase, Stop};
@@ -35,11 +36,13 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
 }
 
 async fn health(State(core): State<Arc<Core>>) -> Response {
-    let jobs = core.store.all(|jobs| jobs.count());
-    reply(Ok(Answer::json(
-        StatusCode::OK,
-        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
-    )))
+    reply(match core.store.count_all() {
+        Ok(jobs) => Ok(Answer::json(
+            StatusCode::OK,
+            json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
+        )),
+        Err(error) => Err(error.into()),
+    })
 }
 
 async fn list_faults(State(core): State<Arc<Core>>) -> Response {
@@ -104,26 +107,41 @@ async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
 async fn reset(State(core): State<Arc<Core>>) -> Response {
     core.faults.clear();
     core.counts.clear();
-    core.algorithms.clear();
-    core.experiments.clear();
-    let ids: Vec<String> = core
-        .store
-        .all(|jobs| jobs.map(|job| job.id.clone()).collect());
-    for id in &ids {
+    reply(match forget(&core).await {
+        Ok(()) => Ok(Answer::empty(StatusCode::NO_CONTENT)),
+        Err(error) => Err(error.into()),
+    })
+}
+
+async fn forget(core: &Core) -> rusqlite::Result<()> {
+    core.algorithms.clear()?;
+    core.experiments.clear()?;
+    let live = core.store.live();
+    for id in &live {
         let now = Moment::now(core.clock.as_ref());
         core.store.update(id, |job| {
             job.advance(Phase::Terminating, now);
             job.ask_to_stop(Stop::Deleted);
         });
     }
-    for id in ids {
+    for id in live {
         let settled = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
         core.store.wait(&id, settled).await;
-        core.runner.remove(id.clone()).await;
-        core.store.remove(&id);
     }
-    reply(Ok(Answer::empty(StatusCode::NO_CONTENT)))
+    let mut last = 0;
+    loop {
+        let some = core.store.settled_after(&mut last, MANY)?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        for id in some {
+            driver::forget(core, &id).await;
+        }
+    }
 }
+
+/// How many jobs are forgotten at once: their ids are in memory.
+const MANY: u32 = 500;
 
 /// The log that a link leads to, as text, all of it.
 async fn follow_link(

@@ -1,88 +1,288 @@
-//! Jobs on disk: what was acknowledged is there after the end of the process, however it ended.
+//! What was acknowledged is there after the end of the process, however it ended.
 //!
-//! Each change of a job is written before anybody is told of it. The write-ahead log of SQLite
-//! keeps it through the death of the process; a power failure may cost the last moments.
+//! Everything is in one SQLite file, or in memory where no directory was given. Changes are
+//! executed at once and committed together, by a thread, as fast as it can: whoever answers waits
+//! for [`Database::written`] first, so nobody is told of anything that could still be lost. The
+//! write-ahead log keeps it through the death of the process; a power failure may cost the last
+//! moments.
 
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
 
-use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension, params};
+use parking_lot::{Condvar, Mutex};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use tokio::sync::watch;
 
-use crate::store::Job;
+use crate::error::ApiError;
+use crate::failure::DatabaseError;
 
-/// The file of one data directory.
-#[derive(Debug)]
-pub(crate) struct Database(Mutex<Connection>);
+/// The layout of the file: `user_version`. Number 0 had no version and only jobs.
+const VERSION: i64 = 1;
+/// In KiB. Bounds the memory; the system caches the file anyway.
+const CACHE: i64 = 16 * 1024;
+/// In pages. Each checkpoint syncs the disk, so it is better to have few.
+const CHECKPOINT: i64 = 4000;
+
+/// The state of one emulator.
+pub(crate) struct Database {
+    shared: Arc<Shared>,
+    committer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    /// Rings when there is something to commit, or nothing will come any more.
+    work: Condvar,
+    /// The number of changes that were executed.
+    executed: AtomicU64,
+    progress: watch::Sender<Progress>,
+}
+
+struct Inner {
+    /// Nothing after the end.
+    connection: Option<Connection>,
+    closing: bool,
+}
+
+/// How far the disk has got.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    /// The number of changes that are on disk.
+    committed: u64,
+    /// From here on nothing is stored any more.
+    failure: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
 
 impl Database {
-    /// Opens the file, and makes it if need be.
-    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
-        let connection = Connection::open(path)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.execute_batch(
-            "CREATE TABLE IF NOT EXISTS jobs (number INTEGER PRIMARY KEY, job TEXT NOT NULL);
-             CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",
-        )?;
-        Ok(Self(Mutex::new(connection)))
+    /// Opens the file, and makes it if need be. Without a path, it is in memory.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
+        let connection = match path {
+            None => Connection::open_in_memory()?,
+            Some(path) => {
+                // Tokens are in it: nobody else is to read it.
+                File::options()
+                    .append(true)
+                    .create(true)
+                    .mode(0o600)
+                    .open(path)
+                    .map_err(DatabaseError::File)?;
+                Connection::open(path)?
+            }
+        };
+        prepare(&connection).map_err(|error| match error {
+            DatabaseError::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+            {
+                DatabaseError::InUse
+            }
+            error => error,
+        })?;
+        let shared = Arc::new(Shared {
+            inner: Mutex::new(Inner {
+                connection: Some(connection),
+                closing: false,
+            }),
+            work: Condvar::new(),
+            executed: AtomicU64::new(0),
+            progress: watch::Sender::default(),
+        });
+        let committer = {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .name("commit".to_owned())
+                .spawn(move || shared.commit_all())
+                .map_err(DatabaseError::File)?
+        };
+        Ok(Self {
+            shared,
+            committer: Mutex::new(Some(committer)),
+        })
+    }
+
+    /// Looks at the state, with all changes so far.
+    pub(crate) fn read<R>(
+        &self,
+        look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let inner = self.shared.inner.lock();
+        look(inner.connection.as_ref().ok_or_else(closed)?)
+    }
+
+    /// Changes the state. After an error nothing more is stored: what has been executed since the
+    /// last commit is undone, whoever waits for it gets the error, and so does all that follows.
+    pub(crate) fn write<R>(
+        &self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let mut inner = self.shared.inner.lock();
+        let connection = inner.connection.as_ref().ok_or_else(closed)?;
+        let changed = begin(connection).and_then(|()| change(connection));
+        if let Err(error) = &changed {
+            self.shared.fail(&mut inner, error);
+        }
+        self.shared.executed.fetch_add(1, Ordering::Release);
+        self.shared.work.notify_one();
+        changed
+    }
+
+    /// Waits until all changes that were executed so far will survive.
+    pub(crate) async fn written(&self) -> Result<(), ApiError> {
+        let goal = self.shared.executed.load(Ordering::Acquire);
+        let mut progress = self.shared.progress.subscribe();
+        let there = progress
+            .wait_for(|progress| progress.failure.is_some() || progress.committed >= goal)
+            .await;
+        match there.map(|progress| progress.failure.clone()) {
+            Ok(None) => Ok(()),
+            Ok(Some(failure)) => Err(ApiError::internal(format!(
+                "The state of the emulator cannot be stored: {failure}. Start it again."
+            ))),
+            // The sender lives as long as `self`.
+            Err(_) => Ok(()),
+        }
     }
 
     /// A value that stays: the stored one, or `new`, which is stored.
     pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
-        let connection = self.0.lock();
-        let stored = connection
-            .query_row(
-                "SELECT value FROM settings WHERE name = ?1",
-                [name],
-                |row| row.get(0),
-            )
-            .optional()?;
-        if let Some(stored) = stored {
-            return Ok(stored);
-        }
-        let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)";
-        connection.execute(insert, params![name, new])?;
-        Ok(new)
+        self.write(|connection| {
+            let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
+                          ON CONFLICT (name) DO NOTHING";
+            connection.execute(insert, params![name, new])?;
+            let select = "SELECT value FROM settings WHERE name = ?1";
+            connection.query_row(select, [name], |row| row.get(0))
+        })
     }
 
-    /// All jobs by number. What can no longer be read is left out, and said.
-    pub(crate) fn jobs(&self) -> rusqlite::Result<Vec<(u64, Job)>> {
-        let connection = self.0.lock();
-        let mut select = connection.prepare("SELECT number, job FROM jobs ORDER BY number")?;
-        let rows = select.query_map([], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        })?;
-        let mut jobs = Vec::new();
-        for row in rows {
-            let (number, text) = row?;
-            match serde_json::from_str(&text) {
-                Ok(job) => jobs.push((u64::try_from(number).unwrap_or(0), job)),
-                Err(error) => tracing::warn!(number, %error, "a stored job cannot be read"),
+    /// Commits what is left and lets go of the file. Nothing can be read or written afterwards.
+    pub(crate) fn close(&self) {
+        self.shared.inner.lock().closing = true;
+        self.shared.work.notify_one();
+        if let Some(committer) = self.committer.lock().take()
+            && committer.join().is_err()
+        {
+            tracing::error!("the thread that commits has panicked");
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn commit_all(&self) {
+        let mut inner = self.inner.lock();
+        loop {
+            let executed = self.executed.load(Ordering::Acquire);
+            let committed = self.progress.borrow().committed;
+            if executed > committed {
+                if let Some(connection) = &inner.connection
+                    && let Err(error) = end(connection)
+                {
+                    self.fail(&mut inner, &error);
+                }
+                self.progress
+                    .send_modify(|progress| progress.committed = executed);
+            } else if inner.closing {
+                inner.connection = None;
+                return;
+            } else {
+                self.work.wait(&mut inner);
             }
         }
-        Ok(jobs)
     }
 
-    /// Writes a job as it is now.
-    pub(crate) fn save(&self, number: u64, job: &Job) -> Result<(), String> {
-        let text = serde_json::to_string(job).map_err(|error| error.to_string())?;
-        let number = i64::try_from(number).map_err(|error| error.to_string())?;
-        let connection = self.0.lock();
-        let insert = "INSERT OR REPLACE INTO jobs (number, job) VALUES (?1, ?2)";
-        let mut insert = connection
-            .prepare_cached(insert)
-            .map_err(|error| error.to_string())?;
-        insert
-            .execute(params![number, text])
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+    fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
+        tracing::error!(%error, "the state cannot be stored");
+        // Closing it undoes what is not committed.
+        inner.connection = None;
+        self.progress
+            .send_modify(|progress| progress.failure = Some(error.to_string().into()));
     }
+}
 
-    /// Forgets a job.
-    pub(crate) fn remove(&self, number: u64) -> rusqlite::Result<()> {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let connection = self.0.lock();
-        connection.execute("DELETE FROM jobs WHERE number = ?1", [number])?;
-        Ok(())
+fn closed() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE),
+        Some("the database is closed".to_owned()),
+    )
+}
+
+fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    if connection.is_autocommit() {
+        connection.prepare_cached("BEGIN")?.execute([])?;
     }
+    Ok(())
+}
+
+fn end(connection: &Connection) -> rusqlite::Result<()> {
+    if !connection.is_autocommit() {
+        connection.prepare_cached("COMMIT")?.execute([])?;
+    }
+    Ok(())
+}
+
+/// Takes the file for this process alone, and looks whether it is of this version.
+fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
+    connection.set_prepared_statement_cache_capacity(128);
+    connection.busy_timeout(std::time::Duration::ZERO)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
+    // The lock is taken here and, in this mode, never given back.
+    connection.execute_batch("BEGIN EXCLUSIVE")?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let table = "SELECT name FROM sqlite_schema LIMIT 1";
+    let table: Option<String> = connection
+        .query_row(table, [], |row| row.get(0))
+        .optional()?;
+    match (version, table) {
+        (0, None) => {
+            connection.execute_batch(include_str!("schema.sql"))?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+        }
+        (VERSION, _) => {}
+        (found, _) => {
+            return Err(DatabaseError::Version {
+                found,
+                expected: VERSION,
+            });
+        }
+    }
+    connection.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// Writes and reads that fail are the emulator's own failure.
+impl From<rusqlite::Error> for ApiError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::internal(format!(
+            "The state of the emulator cannot be used: {error}."
+        ))
+    }
+}
+
+/// JSON in a column that cannot be read.
+pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// JSON that cannot be written.
+pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

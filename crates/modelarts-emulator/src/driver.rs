@@ -450,13 +450,18 @@ pub(crate) async fn remove(core: Arc<Core>, id: String) {
         // Its directory stays where it is.
         _ = closing.wait_for(|closing| *closing) => return,
     }
-    core.runner.remove(id.clone()).await;
+    forget(&core, &id).await;
+}
+
+/// Takes away all that there is of a job to which nothing will happen any more.
+pub(crate) async fn forget(core: &Core, id: &str) {
+    core.runner.remove(id.to_owned()).await;
     let tasks: Vec<String> = core
         .store
-        .read(&id, |job| job.tasks().collect())
+        .read(id, |job| job.tasks().collect())
         .unwrap_or_default();
     for task in tasks {
         core.metrics.remove(&format!("modelarts-job-{id}-{task}"));
     }
-    core.store.remove(&id);
+    core.store.remove(id);
 }

@@ -177,11 +177,7 @@ impl Emulator {
         self.core.closing.send_replace(true);
         // An error would be the panic of a connection, which has been reported.
         let _ = (&mut self.server).await;
-        self.core.store.all(|jobs| {
-            for job in jobs {
-                job.ask_to_stop(Stop::Shutdown);
-            }
-        });
+        self.core.store.ask_all_to_stop(Stop::Shutdown);
         let mut work = self.core.take_work();
         let mut ended = async || while work.join_next().await.is_some() {};
         if tokio::time::timeout(self.core.timing.grace, ended())
@@ -203,7 +199,13 @@ impl Drop for Emulator {
         // Dropped tasks leave their process groups to the next line.
         self.core.take_work().abort_all();
         self.core.runner.kill_all();
+        // The next emulator on this directory need not wait for the last of those tasks.
+        self.core.store.database.close();
     }
+}
+
+fn unusable(error: rusqlite::Error) -> StartError {
+    StartError::Database(error.into())
 }
 
 /// The name of the user when none was given.
@@ -288,9 +290,9 @@ impl Builder {
         self
     }
 
-    /// Where jobs have their directories, and where they are stored (`state.sqlite3`); made if it
-    /// does not exist. An emulator that starts on the directory of an earlier one goes on with its
-    /// jobs, as after the fault of a node. Default: temporary, and jobs are in memory only.
+    /// Where jobs have their directories, and where all state is stored (`state.sqlite3`); made if
+    /// it does not exist. An emulator that starts on the directory of an earlier one goes on with
+    /// its jobs, as after the fault of a node. Default: temporary, and the state is in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
@@ -474,13 +476,18 @@ impl Builder {
             Confined::create(&obs_root).map_err(|error| StartError::Directory(obs_root, error))?;
         let data =
             Confined::create(&data_dir).map_err(|error| StartError::Directory(data_dir, error))?;
+        // Before anything else: who holds the database may touch what is in the directory.
+        // Without a directory of its own, an emulator keeps its state in memory.
+        let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
+        let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
+        let database = Arc::new(database);
         let listener = TcpListener::bind(self.listen)
             .await
             .map_err(|error| StartError::Listen(self.listen, error))?;
         let address = listener
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
-        let metrics = Arc::<Metrics>::default();
+        let metrics = Arc::new(Metrics::new(&database));
         let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
             Some(script) => {
                 let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
@@ -503,21 +510,12 @@ impl Builder {
         };
         let runner =
             runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
-        // Without a directory of its own, an emulator keeps its jobs in memory.
-        let database = match &self.data_dir {
-            None => None,
-            Some(_) => Some(
-                Database::open(&data.root().join("state.sqlite3")).map_err(StartError::Database)?,
-            ),
-        };
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
             // The jobs of the last start belong to its project.
-            if let Some(database) = &database {
-                let id = database.setting("project_id", user.project_id);
-                user.project_id = id.map_err(StartError::Database)?;
-            }
+            let id = database.setting("project_id", user.project_id);
+            user.project_id = id.map_err(unusable)?;
             users.push(user);
         }
         if let Some(first) = users.first_mut() {
@@ -539,11 +537,10 @@ impl Builder {
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
         let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let store = Store::new(database).map_err(StartError::Database)?;
         let core = Core::new(Parts {
-            store,
-            accounts: Accounts::new(users, self.tokens, self.cloud.region()),
-            quotas: self.quota.map_or_else(Quotas::default, Quotas::with_jobs),
+            accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
+            quotas: Quotas::new(&database, self.quota),
+            store: Store::new(database),
             one_job_per_output: self.one_job_per_output,
             port: address.port(),
             clock: self.clock,
@@ -563,7 +560,7 @@ impl Builder {
             metrics,
             observer: self.observer,
         });
-        resume::resume(&core);
+        resume::resume(&core).map_err(unusable)?;
         let router = routes::router(Arc::clone(&core));
         let server = tokio::spawn(server::serve(listener, router, core.closing.subscribe()));
         Ok(Emulator {

@@ -15,8 +15,59 @@ pub enum StartError {
     Listen(SocketAddr, io::Error),
     /// A directory cannot be made.
     Directory(PathBuf, io::Error),
-    /// The database in the data directory cannot be used.
-    Database(rusqlite::Error),
+    /// The state in the data directory cannot be used.
+    Database(DatabaseError),
+}
+
+/// Why the state in a data directory, `state.sqlite3`, cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// Another emulator runs on the directory.
+    InUse,
+    /// It was written by another version of the emulator.
+    Version {
+        /// The number of its layout.
+        found: i64,
+        /// The number of this emulator's layout.
+        expected: i64,
+    },
+    /// The file cannot be made.
+    File(io::Error),
+    /// SQLite refuses it.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for DatabaseError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse => f.write_str(
+                "another emulator runs on it: end that one, or choose another data directory",
+            ),
+            Self::Version { found, expected } => write!(
+                f,
+                "it has the layout {found} and this emulator reads the layout {expected} only: delete it, choose another data directory, or use the version of the emulator that has written it"
+            ),
+            Self::File(error) => error.fmt(f),
+            Self::Sqlite(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DatabaseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::InUse | Self::Version { .. } => None,
+            Self::File(error) => Some(error),
+            Self::Sqlite(error) => Some(error),
+        }
+    }
 }
 
 impl fmt::Display for StartError {

@@ -22,7 +22,10 @@ pub(crate) fn enter(core: &Core, parts: &Parts, body: &[u8]) -> Result<usize, Ap
         body,
     };
     let claimed = verify::access_key(&parts.headers);
-    let known = claimed.and_then(|claimed| Some((claimed, accounts.key(claimed)?)));
+    let known = match claimed {
+        Some(claimed) => accounts.key(claimed)?.map(|key| (claimed, key)),
+        None => None,
+    };
     if let Some((claimed, _)) = &known {
         accounts.not_locked(claimed, now)?;
     }

@@ -100,7 +100,10 @@ fn token(core: &Core, body: &Value) -> Answer {
         );
     }
     let now = Moment::now(core.clock.as_ref());
-    let (token, expires) = core.accounts.issue(at, now);
+    let (token, expires) = match core.accounts.issue(at, now) {
+        Ok(issued) => issued,
+        Err(error) => return refused(&error.into()),
+    };
     let domain = json!({"id": user.domain, "name": user.domain});
     let answer = Answer::json(
         StatusCode::CREATED,
@@ -205,9 +208,11 @@ async fn keys(State(core): State<Arc<Core>>, request: Request) -> Response {
         ));
     };
     let now = Moment::now(core.clock.as_ref());
-    let keys = core
-        .accounts
-        .issue_keys(at, Duration::from_secs(seconds), now);
+    let life = Duration::from_secs(seconds);
+    let keys = match core.accounts.issue_keys(at, life, now) {
+        Ok(keys) => keys,
+        Err(error) => return reply(refused(&error.into())),
+    };
     reply(Answer::json(
         StatusCode::CREATED,
         json!({"credential": {

@@ -1,24 +1,18 @@
 //! What the workers used, a value for each minute (domain.md section 8).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use crate::clock::Moment;
+use crate::database::Database;
 use crate::flavors::Flavor;
 use crate::runner::Worker;
-use crate::script::Values;
+use crate::scripted_metrics::Scripted;
 use crate::usage::Usage;
-
-/// No sample.
-const GAP: f64 = -1.0;
-/// The first minutes have no samples: the service's sampler warms up.
-const WARM_UP: usize = 2;
-/// Three days, as long as the console keeps them.
-const KEPT: usize = 3 * 24 * 60;
 
 /// The names of the series: always all six.
 pub(crate) const SERIES: [&str; 6] = [
@@ -29,62 +23,22 @@ pub(crate) const SERIES: [&str; 6] = [
     "npuUtil",
     "npuMemUsage",
 ];
+/// No sample.
+pub(crate) const GAP: f64 = -1.0;
+/// The first minutes have no samples: the service's sampler warms up.
+pub(crate) const WARM_UP: usize = 2;
+/// Three days, as long as the console keeps them.
+pub(crate) const KEPT: i64 = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
-#[derive(Debug, Default)]
-pub(crate) struct Metrics(Mutex<HashMap<String, Series>>);
-
 #[derive(Debug)]
-enum Series {
-    Measured { start: Moment, minutes: Vec<Minute> },
-    Scripted(Scripted),
+pub(crate) struct Metrics {
+    pub(crate) database: Arc<Database>,
+    /// Those that run and have their values from a script.
+    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
 }
 
-/// Values that a script gives, as long as there is somebody to have them.
-#[derive(Debug)]
-struct Scripted {
-    start: Moment,
-    /// Nothing: still running.
-    end: Option<Moment>,
-    values: BTreeMap<String, Values>,
-}
-
-impl Scripted {
-    fn series(&self, name: &str, minutes: usize) -> Vec<f64> {
-        let values = self.values.get(name);
-        let value = |minute: usize| {
-            let values = &values?.0;
-            values.get(minute).or(values.last()).copied()
-        };
-        (0..minutes)
-            .map(|minute| {
-                let value = (minute >= WARM_UP).then(|| value(minute)).flatten();
-                value.unwrap_or(GAP)
-            })
-            .collect()
-    }
-}
-
-/// Means of what was measured; there are no cards on this machine, so no values for them.
-fn measured(name: &str, minutes: &[Minute]) -> Vec<f64> {
-    let of: fn(&Minute) -> f64 = match name {
-        "cpuUsage" => |minute| minute.cpu,
-        "memUsage" => |minute| minute.memory,
-        _ => return vec![GAP; minutes.len()],
-    };
-    minutes
-        .iter()
-        .enumerate()
-        .map(|(at, minute)| {
-            if at < WARM_UP || minute.samples == 0 {
-                return GAP;
-            }
-            let mean = of(minute) / f64::from(minute.samples);
-            (mean * 1000.0).round() / 1000.0
-        })
-        .collect()
-}
-
+/// The sums of one minute.
 #[derive(Clone, Copy, Debug, Default)]
 struct Minute {
     samples: u32,
@@ -93,9 +47,16 @@ struct Minute {
 }
 
 impl Metrics {
+    pub(crate) fn new(database: &Arc<Database>) -> Self {
+        Self {
+            database: Arc::clone(database),
+            scripted: Mutex::default(),
+        }
+    }
+
     /// What a worker used between two looks.
     pub(crate) fn add(
-        self: Arc<Self>,
+        &self,
         worker: &Worker,
         (before, earlier): (Moment, Usage),
         (now, usage): (Moment, Usage),
@@ -108,77 +69,108 @@ impl Metrics {
         let used = usage.cpu_millis.saturating_sub(earlier.cpu_millis) as f64;
         let cpu = 100.0 * used / elapsed / f64::from(cores);
         let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
-        let mut all = self.0.lock();
-        let series = all.entry(worker.pod()).or_insert_with(|| Series::Measured {
-            start: before,
-            minutes: Vec::new(),
-        });
-        let Series::Measured { start, minutes } = series else {
-            return;
-        };
-        let minute = usize::try_from(now.since(*start).as_secs() / 60).unwrap_or(KEPT);
-        if minute >= KEPT {
-            return;
-        }
-        if minutes.len() <= minute {
-            minutes.resize(minute + 1, Minute::default());
-        }
-        let minute = &mut minutes[minute];
-        minute.samples += 1;
-        minute.cpu += cpu.min(100.0);
-        minute.memory += memory.min(100.0);
-    }
-
-    /// A worker whose values a script gives runs from now on, again perhaps.
-    pub(crate) fn begin(&self, pod: String, now: Moment, values: BTreeMap<String, Values>) {
-        let mut all = self.0.lock();
-        let start = match all.get(&pod) {
-            Some(Series::Scripted(earlier)) => earlier.start,
-            _ => now,
-        };
-        let scripted = Scripted {
-            start,
-            end: None,
-            values,
-        };
-        all.insert(pod, Series::Scripted(scripted));
-    }
-
-    /// It has ended. What ran for less than a second leaves nothing, as if it had been measured.
-    pub(crate) fn end(&self, pod: &str, now: Moment) {
-        let mut all = self.0.lock();
-        if let Some(Series::Scripted(scripted)) = all.get_mut(pod) {
-            scripted.end = Some(now);
-            if now.since(scripted.start) < Duration::from_secs(1) {
-                all.remove(pod);
+        let pod = worker.pod();
+        let added = self.database.write(|connection| {
+            let (series, start) = match series(connection, &pod)? {
+                Some(known) => known,
+                None => {
+                    let sql = "INSERT INTO series (pod, start) VALUES (?1, ?2)";
+                    connection.execute(sql, params![pod, before.millis()])?;
+                    (connection.last_insert_rowid(), before.millis())
+                }
+            };
+            let minute = (now.millis() - start).div_euclid(60_000);
+            if !(0..KEPT).contains(&minute) {
+                return Ok(());
             }
+            let sql = "INSERT INTO minutes (series, minute, samples, cpu, memory)
+                       VALUES (?1, ?2, 1, ?3, ?4)
+                       ON CONFLICT DO UPDATE SET samples = samples + 1,
+                       cpu = cpu + excluded.cpu, memory = memory + excluded.memory";
+            let values = params![series, minute, cpu.min(100.0), memory.min(100.0)];
+            connection.prepare_cached(sql)?.execute(values)?;
+            Ok(())
+        });
+        if let Err(error) = added {
+            tracing::error!(pod, %error, "a sample is not stored");
         }
     }
 
     /// All six series of a pod at a moment; nothing before its first sample.
-    pub(crate) fn show(&self, pod: &str, now: Moment) -> Option<Value> {
-        let all = self.0.lock();
-        let shown = match all.get(pod)? {
-            Series::Measured { minutes, .. } => SERIES.map(|name| measured(name, minutes)),
-            Series::Scripted(scripted) => {
-                let ran = scripted.end.unwrap_or(now).since(scripted.start);
-                if ran < Duration::from_secs(1) {
-                    return None;
-                }
-                let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(KEPT);
-                SERIES.map(|name| scripted.series(name, minutes.min(KEPT)))
+    pub(crate) fn show(&self, pod: &str, now: Moment) -> rusqlite::Result<Option<Value>> {
+        if let Some(given) = self.given(pod, now)? {
+            return Ok(Some(given));
+        }
+        let minutes = self.database.read(|connection| {
+            let Some((series, _)) = series(connection, pod)? else {
+                return Ok(None);
+            };
+            let sql = "SELECT minute, samples, cpu, memory FROM minutes
+                       WHERE series = ?1 ORDER BY minute";
+            let mut select = connection.prepare_cached(sql)?;
+            let mut rows = select.query([series])?;
+            let mut minutes: Vec<Minute> = Vec::new();
+            while let Some(row) = rows.next()? {
+                minutes.resize(row.get(0)?, Minute::default());
+                minutes.push(Minute {
+                    samples: row.get(1)?,
+                    cpu: row.get(2)?,
+                    memory: row.get(3)?,
+                });
             }
+            Ok(Some(minutes))
+        })?;
+        let Some(minutes) = minutes else {
+            return Ok(None);
         };
-        let metrics: Vec<Value> = SERIES
-            .iter()
-            .zip(shown)
-            .map(|(name, values)| json!({"metric": name, "value": values}))
-            .collect();
-        Some(json!({"metrics": metrics}))
+        let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
+            minutes
+                .iter()
+                .enumerate()
+                .map(|(at, minute)| {
+                    if at < WARM_UP || minute.samples == 0 {
+                        return GAP;
+                    }
+                    let mean = of(minute) / f64::from(minute.samples);
+                    (mean * 1000.0).round() / 1000.0
+                })
+                .collect()
+        };
+        Ok(Some(rows(|name| match name {
+            "cpuUsage" => series(|minute| minute.cpu),
+            "memUsage" => series(|minute| minute.memory),
+            // There are no cards on this machine.
+            _ => vec![GAP; minutes.len()],
+        })))
     }
 
     /// Forgets a pod.
     pub(crate) fn remove(&self, pod: &str) {
-        self.0.lock().remove(pod);
+        self.scripted.lock().remove(pod);
+        let removed = self.database.write(|connection| {
+            connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
+            if let Some((series, _)) = series(connection, pod)? {
+                connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
+                connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
+            }
+            Ok(())
+        });
+        if let Err(error) = removed {
+            tracing::error!(pod, %error, "the metrics of a pod are left");
+        }
     }
+}
+
+/// The answer, with the values of each series.
+pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": rows})
+}
+
+/// The number of a pod's series, and its start.
+fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT number, start FROM series WHERE pod = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));
+    found.optional()
 }

@@ -1,51 +1,51 @@
 //! How much a project may have.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use parking_lot::Mutex;
+use rusqlite::{OptionalExtension, params};
+
+use crate::database::Database;
 
 /// Jobs of a project, unless said otherwise (domain.md section 5).
-const JOBS: i64 = 10_000;
+const JOBS: u32 = 10_000;
 
 /// The quotas of all projects, by project and resource.
 #[derive(Debug)]
 pub(crate) struct Quotas {
+    database: Arc<Database>,
+    /// Where none is set.
     jobs: i64,
-    set: Mutex<HashMap<(String, &'static str), i64>>,
-}
-
-impl Default for Quotas {
-    fn default() -> Self {
-        Self {
-            jobs: JOBS,
-            set: Mutex::default(),
-        }
-    }
 }
 
 impl Quotas {
-    pub(crate) fn with_jobs(jobs: u32) -> Self {
+    /// `jobs` is the quota of jobs of projects that have not set another.
+    pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self {
-            jobs: i64::from(jobs),
-            set: Mutex::default(),
+            database: Arc::clone(database),
+            jobs: i64::from(jobs.unwrap_or(JOBS)),
         }
     }
 
-    pub(crate) fn get(&self, project: &str, resource: &'static str) -> Option<i64> {
-        let set = self.set.lock();
-        let set = set.get(&(project.to_owned(), resource)).copied();
-        set.or((resource == "job-num").then_some(self.jobs))
+    pub(crate) fn get(&self, project: &str, resource: &str) -> rusqlite::Result<Option<i64>> {
+        let sql = "SELECT quota FROM quotas WHERE project = ?1 AND resource = ?2";
+        let set: Option<i64> = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([project, resource], |row| row.get(0));
+            found.optional()
+        })?;
+        Ok(set.or((resource == "job-num").then_some(self.jobs)))
     }
 
-    pub(crate) fn set(&self, project: &str, resource: &'static str, quota: i64) {
-        self.set
-            .lock()
-            .insert((project.to_owned(), resource), quota);
+    pub(crate) fn set(&self, project: &str, resource: &str, quota: i64) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO quotas (project, resource, quota) VALUES (?1, ?2, ?3)";
+        self.database
+            .write(|connection| connection.execute(sql, params![project, resource, quota]))
+            .map(|_| ())
     }
 
     /// How many jobs the project may have.
-    pub(crate) fn jobs(&self, project: &str) -> usize {
-        let jobs = self.get(project, "job-num").unwrap_or(self.jobs);
-        usize::try_from(jobs).unwrap_or(0)
+    pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
+        let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
+        Ok(usize::try_from(jobs).unwrap_or(0))
     }
 }

@@ -1,7 +1,11 @@
-//! Things that are stored as JSON: algorithms and experiments.
+//! Things that are stored as they are shown: algorithms and experiments.
 
-use parking_lot::Mutex;
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
+
+use crate::database::{Database, unreadable, unwritable};
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -13,60 +17,91 @@ pub(crate) struct Record {
     pub(crate) value: Value,
 }
 
-/// All of a kind, in the order of their creation.
-#[derive(Debug, Default)]
-pub(crate) struct Records(Mutex<Vec<Record>>);
+impl Record {
+    /// From the columns `id, project, name, value`.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            project: row.get(1)?,
+            name: row.get(2)?,
+            value: serde_json::from_str(row.get_ref(3)?.as_str()?).map_err(unreadable)?,
+        })
+    }
+}
+
+/// All of a kind.
+#[derive(Debug)]
+pub(crate) struct Records {
+    database: Arc<Database>,
+    kind: &'static str,
+}
 
 impl Records {
-    /// Adds one, unless the project has one of this name.
-    pub(crate) fn insert(&self, record: Record) -> bool {
-        let mut records = self.0.lock();
-        let taken = records
-            .iter()
-            .any(|other| other.project == record.project && other.name == record.name);
-        if !taken {
-            records.push(record);
+    pub(crate) fn new(database: &Arc<Database>, kind: &'static str) -> Self {
+        Self {
+            database: Arc::clone(database),
+            kind,
         }
-        !taken
     }
 
-    pub(crate) fn find(&self, project: &str, id: &str) -> Option<Record> {
-        let records = self.0.lock();
-        records
-            .iter()
-            .find(|record| record.project == project && record.id == id)
-            .cloned()
+    /// Adds one, unless the project has one of this name.
+    pub(crate) fn insert(&self, record: &Record) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+        let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
+                   ON CONFLICT DO NOTHING";
+        let (project, id, name) = (&record.project, &record.id, &record.name);
+        let added = self.database.write(|connection| {
+            connection.execute(sql, params![self.kind, project, id, name, value])
+        })?;
+        Ok(added == 1)
     }
 
-    /// Changes one; nothing if it is not there.
-    pub(crate) fn update<R>(
-        &self,
-        project: &str,
-        id: &str,
-        change: impl FnOnce(&mut Record) -> R,
-    ) -> Option<R> {
-        let mut records = self.0.lock();
-        records
-            .iter_mut()
-            .find(|record| record.project == project && record.id == id)
-            .map(change)
+    pub(crate) fn find(&self, project: &str, id: &str) -> rusqlite::Result<Option<Record>> {
+        let sql = "SELECT id, project, name, value FROM records
+                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row(params![self.kind, project, id], Record::read);
+            found.optional()
+        })
     }
 
-    pub(crate) fn remove(&self, project: &str, id: &str) -> bool {
-        let mut records = self.0.lock();
-        let before = records.len();
-        records.retain(|record| !(record.project == project && record.id == id));
-        records.len() < before
+    /// Puts one in the place of that with its id. False if there is none, or another one has its
+    /// name.
+    pub(crate) fn replace(&self, record: &Record) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+        let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
+                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        let (project, id, name) = (&record.project, &record.id, &record.name);
+        let changed = self.database.write(|connection| {
+            connection.execute(sql, params![self.kind, project, id, name, value])
+        })?;
+        Ok(changed == 1)
     }
 
-    pub(crate) fn clear(&self) {
-        self.0.lock().clear();
+    pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {
+        let sql = "DELETE FROM records WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        let removed = self
+            .database
+            .write(|connection| connection.execute(sql, params![self.kind, project, id]))?;
+        Ok(removed == 1)
     }
 
-    /// Those of a project.
-    pub(crate) fn all(&self, project: &str) -> Vec<Record> {
-        let records = self.0.lock();
-        let own = records.iter().filter(|record| record.project == project);
-        own.cloned().collect()
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM records WHERE kind = ?1";
+        self.database
+            .write(|connection| connection.execute(sql, [self.kind]))
+            .map(|_| ())
+    }
+
+    /// Those of a project, in the order of their creation.
+    pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Record>> {
+        let sql = "SELECT id, project, name, value FROM records
+                   WHERE kind = ?1 AND project = ?2 ORDER BY number";
+        self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let rows = select.query_map([self.kind, project], Record::read)?;
+            rows.collect()
+        })
     }
 }

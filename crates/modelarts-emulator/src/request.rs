@@ -18,8 +18,8 @@ use crate::obs::ObsPath;
 use crate::rules::Annotations;
 use crate::tuning::Tuning;
 
-/// A checked request.
-#[derive(Clone, Debug)]
+/// A checked request. The default is that of a job whose request is still to be read.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
     pub(crate) given: Value,
@@ -61,6 +61,12 @@ pub(crate) enum Start {
     Command(String),
 }
 
+impl Default for Start {
+    fn default() -> Self {
+        Self::Command(String::new())
+    }
+}
+
 /// A hyper-parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -71,8 +77,9 @@ pub(crate) struct Parameter {
 }
 
 /// `spec.log_export_path`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum LogExport {
+    #[default]
     NotGiven,
     /// Given, but blank; the answer says `{}`.
     Blank,

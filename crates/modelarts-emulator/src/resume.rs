@@ -10,12 +10,9 @@ use crate::lifecycle::State;
 use crate::store::RecordEnd;
 
 /// Goes on with all jobs that have not come to their end. Their processes have been ended.
-pub(crate) fn resume(core: &Arc<Core>) {
+pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
     let now = Moment::now(core.clock.as_ref());
-    let ids: Vec<String> = core
-        .store
-        .all(|jobs| jobs.map(|job| job.id.clone()).collect());
-    for id in ids {
+    for id in core.store.open()? {
         let goes_on = core.store.update(&id, |job| {
             match job.state {
                 // The machine has failed, and not the code: the job is scheduled again.
@@ -55,4 +52,5 @@ pub(crate) fn resume(core: &Arc<Core>) {
             None => {}
         }
     }
+    Ok(())
 }

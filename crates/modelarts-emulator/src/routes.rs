@@ -97,6 +97,10 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&core),
+            tell_what_is_stored,
+        ))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&core),
             keep_web_pages_out,
         ))
         .with_state(core)
@@ -113,6 +117,22 @@ async fn keep_web_pages_out(
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
             let request_id = new_request_id();
             Answer::error(&refusal, &request_id).into_response(&request_id)
+        }
+    }
+}
+
+/// No answer leaves before what it tells of, and what was changed for it, will survive.
+async fn tell_what_is_stored(
+    State(core): State<Arc<Core>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    match core.store.database.written().await {
+        Ok(()) => response,
+        Err(failure) => {
+            let request_id = new_request_id();
+            Answer::error(&failure, &request_id).into_response(&request_id)
         }
     }
 }

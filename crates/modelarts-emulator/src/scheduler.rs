@@ -6,7 +6,7 @@
 //! priority, if that helps it.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -23,13 +23,25 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct State {
     sizes: HashMap<String, u32>,
-    places: Vec<Entry>,
+    /// By number.
+    entries: HashMap<u64, Entry>,
+    pools: HashMap<String, Queue>,
     numbers: u64,
 }
 
+/// The jobs of one pool, by number.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: BTreeSet<Rank>,
+    holding: BTreeSet<u64>,
+    held: u32,
+}
+
+/// Who comes first: those that run again, then the higher priority, then the older.
+type Rank = (Reverse<bool>, Reverse<i64>, u64);
+
 #[derive(Debug)]
 struct Entry {
-    number: u64,
     asked: Asked,
     standing: watch::Sender<Standing>,
 }
@@ -45,6 +57,12 @@ pub(crate) struct Asked {
     pub(crate) preemptible: bool,
     /// It ran before and runs again.
     pub(crate) again: bool,
+}
+
+impl Asked {
+    fn rank(&self, number: u64) -> Rank {
+        (Reverse(self.again), Reverse(self.priority), number)
+    }
 }
 
 /// Where a job stands.
@@ -83,11 +101,13 @@ impl Scheduler {
         let number = state.numbers;
         let pool = asked.pool.clone();
         let (sender, standing) = watch::channel(Standing::Waiting);
-        state.places.push(Entry {
-            number,
+        let queue = state.pools.entry(pool.clone()).or_default();
+        queue.waiting.insert(asked.rank(number));
+        let entry = Entry {
             asked,
             standing: sender,
-        });
+        };
+        state.entries.insert(number, entry);
         self.settle(&mut state, &pool);
         Place {
             scheduler: Arc::clone(self),
@@ -98,63 +118,66 @@ impl Scheduler {
 
     /// Moves a waiting job to another priority.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
-        let mut state = self.state.lock();
-        let entry = state.places.iter_mut().find(|entry| entry.asked.job == job);
-        let Some(entry) = entry else { return };
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let mut entries = state.entries.iter_mut();
+        let Some((number, entry)) = entries.find(|(_, entry)| entry.asked.job == job) else {
+            return;
+        };
+        let before = entry.asked.rank(*number);
         entry.asked.priority = priority;
         if let Some(preemptible) = preemptible {
             entry.asked.preemptible = preemptible;
         }
         let pool = entry.asked.pool.clone();
-        self.settle(&mut state, &pool);
+        if let Some(queue) = state.pools.get_mut(&pool)
+            && queue.waiting.remove(&before)
+        {
+            queue.waiting.insert(entry.asked.rank(*number));
+        }
+        self.settle(state, &pool);
     }
 
     /// Gives nodes to whoever is first, as long as there are enough.
     fn settle(&self, state: &mut State, pool: &str) {
         let size = state.sizes.get(pool).copied().unwrap_or(self.public);
-        loop {
-            let here = || {
-                let entries = state.places.iter();
-                entries.filter(|entry| entry.asked.pool == pool)
+        let Some(queue) = state.pools.get_mut(pool) else {
+            return;
+        };
+        while let Some(rank) = queue.waiting.first().copied() {
+            let Some(first) = state.entries.get(&rank.2) else {
+                return;
             };
-            let held: u32 = here()
-                .filter(|entry| *entry.standing.borrow() != Standing::Waiting)
-                .map(|entry| entry.asked.nodes)
-                .sum();
-            let first = here()
-                .filter(|entry| *entry.standing.borrow() == Standing::Waiting)
-                .max_by_key(|entry| {
-                    (
-                        entry.asked.again,
-                        entry.asked.priority,
-                        Reverse(entry.number),
-                    )
-                });
-            let Some(first) = first else { return };
-            let free = size.saturating_sub(held);
-            if first.asked.nodes <= free {
+            let wanted = first.asked.nodes;
+            let free = size.saturating_sub(queue.held);
+            if wanted <= free {
+                queue.waiting.remove(&rank);
+                queue.holding.insert(rank.2);
+                queue.held += wanted;
                 first.standing.send_replace(Standing::Holding);
                 continue;
             }
             // The lowest priority goes first, among equals the youngest.
-            let mut victims: Vec<&Entry> = here()
-                .filter(|entry| {
-                    *entry.standing.borrow() != Standing::Waiting
-                        && entry.asked.preemptible
-                        && entry.asked.priority < first.asked.priority
+            let holders = queue.holding.iter();
+            let mut victims: Vec<(i64, Reverse<u64>, &Entry)> = holders
+                .filter_map(|number| {
+                    let entry = state.entries.get(number)?;
+                    let gives_way =
+                        entry.asked.preemptible && entry.asked.priority < first.asked.priority;
+                    gives_way.then_some((entry.asked.priority, Reverse(*number), entry))
                 })
                 .collect();
-            victims.sort_by_key(|entry| (entry.asked.priority, Reverse(entry.number)));
+            victims.sort_by_key(|(priority, number, _)| (*priority, *number));
             let mut freed = free;
             let mut chosen = Vec::new();
-            for victim in victims {
-                if freed >= first.asked.nodes {
+            for (.., victim) in victims {
+                if freed >= wanted {
                     break;
                 }
                 freed += victim.asked.nodes;
                 chosen.push(victim);
             }
-            if freed >= first.asked.nodes {
+            if freed >= wanted {
                 for victim in chosen {
                     victim.standing.send_replace(Standing::Preempted);
                 }
@@ -196,15 +219,19 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut state = self.scheduler.state.lock();
-        let at = state
-            .places
-            .iter()
-            .position(|entry| entry.number == self.number);
-        if let Some(at) = at {
-            let entry = state.places.remove(at);
-            self.scheduler.settle(&mut state, &entry.asked.pool);
+        let mut guard = self.scheduler.state.lock();
+        let state = &mut *guard;
+        let Some(Entry { asked, .. }) = state.entries.remove(&self.number) else {
+            return;
+        };
+        if let Some(queue) = state.pools.get_mut(&asked.pool) {
+            if queue.holding.remove(&self.number) {
+                queue.held -= asked.nodes;
+            } else {
+                queue.waiting.remove(&asked.rank(self.number));
+            }
         }
+        self.scheduler.settle(state, &asked.pool);
     }
 }
 

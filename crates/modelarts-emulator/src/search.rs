@@ -6,7 +6,8 @@ use crate::body::Field;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::lifecycle::PHASES;
-use crate::store::Job;
+use crate::listing::{Key, Selection, Test};
+use crate::store::{Job, Store};
 
 /// Rows per page when the request does not say; no document does.
 const DEFAULT_LIMIT: i64 = 10;
@@ -15,61 +16,34 @@ const MAX_LIMIT: i64 = 50;
 /// A checked search request.
 #[derive(Debug)]
 pub(crate) struct Search {
-    conditions: Vec<Condition>,
+    selection: Selection,
     workspace_id: Option<String>,
     limit: i64,
     /// The number of the page, from 0. Older documents meant a record.
     offset: i64,
-    ascending: bool,
     group_by: String,
 }
 
-#[derive(Debug)]
-enum Condition {
-    Like(Key, String),
-    Between(Option<Moment>, Option<Moment>),
-    In(Key, Vec<String>),
-    Not(Key, Vec<String>),
-}
-
+/// The keys that the documents name. `create_time` is a span of time, the others are texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Id,
-    Name,
+enum Named {
     CreateTime,
-    Phase,
-    AlgorithmName,
-    Kind,
-    UserId,
-    RuntimeType,
+    Text(Key),
 }
 
-impl Key {
-    fn named(text: &str) -> Option<Self> {
-        Some(match text {
-            "id" => Self::Id,
-            "name" => Self::Name,
-            "create_time" => Self::CreateTime,
-            "phase" => Self::Phase,
-            "algorithm_name" => Self::AlgorithmName,
-            "kind" => Self::Kind,
-            "user_id" => Self::UserId,
-            "runtime_type" => Self::RuntimeType,
+impl Named {
+    fn read(text: &str) -> Option<Self> {
+        Some(Self::Text(match text {
+            "create_time" => return Some(Self::CreateTime),
+            "id" => Key::Id,
+            "name" => Key::Name,
+            "phase" => Key::Phase,
+            "algorithm_name" => Key::AlgorithmName,
+            "kind" => Key::Kind,
+            "user_id" => Key::UserId,
+            "runtime_type" => Key::RuntimeType,
             _ => return None,
-        })
-    }
-
-    fn of(self, job: &Job) -> &str {
-        match self {
-            Self::Id => &job.id,
-            Self::Name => &job.request.name,
-            Self::CreateTime => "",
-            Self::Phase => job.state.phase(),
-            Self::AlgorithmName => &job.request.algorithm_name,
-            Self::Kind => "job",
-            Self::UserId => &job.user_id,
-            Self::RuntimeType => job.request.text("/spec/runtime_type"),
-        }
+        }))
     }
 }
 
@@ -103,99 +77,77 @@ impl Search {
                 return Err(ApiError::not_modelled(format!("searches by {name}")));
             }
         }
-        let mut conditions = Vec::new();
+        let limit = number("limit", DEFAULT_LIMIT, 1..=MAX_LIMIT)?;
+        let offset = number("offset", 0, 0..=i64::MAX)?;
+        let mut selection = Selection {
+            ascending,
+            skip: offset.saturating_mul(limit).unsigned_abs(),
+            limit: limit.unsigned_abs(),
+            ..Selection::default()
+        };
         for filter in body.items_of("filters")? {
-            conditions.extend(condition(&filter)?);
+            add(&filter, &mut selection)?;
+        }
+        let workspace_id = body.text_of("workspace_id")?.map(str::to_owned);
+        if let Some(workspace) = &workspace_id {
+            let test = Test::In(vec![workspace.clone()]);
+            selection.tests.push((Key::Workspace, test));
         }
         Ok(Self {
-            conditions,
-            workspace_id: body.text_of("workspace_id")?.map(str::to_owned),
-            limit: number("limit", DEFAULT_LIMIT, 1..=MAX_LIMIT)?,
-            offset: number("offset", 0, 0..=i64::MAX)?,
-            ascending,
+            selection,
+            workspace_id,
+            limit,
+            offset,
             group_by: body.text_of("group_by")?.unwrap_or_default().to_owned(),
         })
     }
 
-    /// The answer over `jobs`, which come in the order of creation.
+    /// The answer over the jobs of a project.
     pub(crate) fn answer(
         &self,
-        jobs: &mut dyn DoubleEndedIterator<Item = &Job>,
+        store: &Store,
+        project: &str,
         render: impl Fn(&Job) -> Value,
-    ) -> Value {
-        let (mut total, mut count) = (0, 0);
-        let mut matching: Vec<&Job> = Vec::new();
-        for job in jobs {
-            total += 1;
-            if self.matches(job) {
-                count += 1;
-                matching.push(job);
-            }
-        }
-        // Jobs of the same millisecond keep their order of creation.
-        if !self.ascending {
-            matching.reverse();
-        }
-        let skip = usize::try_from(self.offset.saturating_mul(self.limit)).unwrap_or(usize::MAX);
-        let take = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let items: Vec<Value> = matching
-            .into_iter()
-            .skip(skip)
-            .take(take)
-            .map(render)
-            .collect();
-        json!({
-            "total": total,
-            "count": count,
+    ) -> Result<Value, ApiError> {
+        let found = store.list(project, &self.selection)?;
+        let items: Vec<Value> = found.jobs.iter().map(render).collect();
+        Ok(json!({
+            "total": found.total,
+            "count": found.count,
             "limit": self.limit,
             "offset": self.offset,
             "sort_by": "create_time",
-            "order": if self.ascending { "asc" } else { "desc" },
+            "order": if self.selection.ascending { "asc" } else { "desc" },
             "group_by": self.group_by,
             "workspace_id": self.workspace_id.as_deref().unwrap_or("0"),
             "ai_project": "default-ai-project",
             "items": items,
-        })
-    }
-
-    fn matches(&self, job: &Job) -> bool {
-        let workspace = self.workspace_id.as_ref();
-        workspace.is_none_or(|workspace| *workspace == job.request.workspace_id)
-            && self.conditions.iter().all(|condition| match condition {
-                Condition::Like(key, part) => key.of(job).contains(part.as_str()),
-                Condition::Between(from, to) => {
-                    from.is_none_or(|from| from <= job.created)
-                        && to.is_none_or(|to| job.created <= to)
-                }
-                Condition::In(key, values) => values.iter().any(|value| value == key.of(job)),
-                Condition::Not(key, values) => values.iter().all(|value| value != key.of(job)),
-            })
+        }))
     }
 }
 
-/// One filter, or none if all its values are blank: the documented example sends such ones.
-fn condition(filter: &Field<'_>) -> Result<Option<Condition>, ApiError> {
+/// Adds one filter, unless all its values are blank: the documented example sends such ones.
+fn add(filter: &Field<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
-    let key = Key::named(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
+    let named = Named::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
     // The default is that of the published Swagger file.
     let operator = filter.text_of("operator")?.unwrap_or("in");
-    let fits = match operator {
-        "like" => matches!(key, Key::Name | Key::AlgorithmName),
-        "between" => key == Key::CreateTime,
-        "in" => !matches!(key, Key::Name | Key::AlgorithmName | Key::CreateTime),
-        "not" => key != Key::CreateTime,
-        _ => false,
+    let key = match (named, operator) {
+        (Named::CreateTime, "between") => None,
+        (Named::Text(key @ (Key::Name | Key::AlgorithmName)), "like" | "not") => Some(key),
+        (Named::Text(Key::Name | Key::AlgorithmName), _) => {
+            return Err(ApiError::filter_operator(operator));
+        }
+        (Named::Text(key), "in" | "not") => Some(key),
+        _ => return Err(ApiError::filter_operator(operator)),
     };
-    if !fits {
-        return Err(ApiError::filter_operator(operator));
-    }
     let mut values = Vec::new();
     for value in filter.items_of("value")? {
         values.push(value.text()?.to_owned());
     }
-    if operator == "between" {
-        return between(&values);
-    }
+    let Some(key) = key else {
+        return between(&values, selection);
+    };
     values.retain(|value| !value.is_empty());
     if key == Key::Phase
         && let Some(unknown) = values
@@ -205,17 +157,20 @@ fn condition(filter: &Field<'_>) -> Result<Option<Condition>, ApiError> {
         return Err(ApiError::filter_value(unknown));
     }
     if values.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    Ok(Some(match (operator, values.as_slice()) {
-        ("not", _) => Condition::Not(key, values),
-        ("like", [part]) => Condition::Like(key, part.clone()),
+    let test = match (operator, values.as_slice()) {
+        ("not", _) => Test::NotIn(values),
+        ("like", [part]) => Test::Contains(part.clone()),
         ("like", _) => return Err(ApiError::filter_value(&values.join(","))),
-        _ => Condition::In(key, values),
-    }))
+        _ => Test::In(values),
+    };
+    selection.tests.push((key, test));
+    Ok(())
 }
 
-fn between(values: &[String]) -> Result<Option<Condition>, ApiError> {
+/// Narrows the span of time.
+fn between(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| {
         if text.is_empty() {
             Ok(None)
@@ -226,11 +181,16 @@ fn between(values: &[String]) -> Result<Option<Condition>, ApiError> {
         }
     };
     match values {
-        [] => Ok(None),
-        [from, to] => match (moment(from)?, moment(to)?) {
-            (None, None) => Ok(None),
-            (from, to) => Ok(Some(Condition::Between(from, to))),
-        },
+        [] => Ok(()),
+        [from, to] => {
+            let (from, to) = (moment(from)?, moment(to)?);
+            selection.from = selection.from.max(from);
+            selection.to = match (selection.to, to) {
+                (Some(earlier), Some(to)) => Some(earlier.min(to)),
+                (earlier, to) => earlier.or(to),
+            };
+            Ok(())
+        }
         _ => Err(ApiError::filter_value(&values.join(","))),
     }
 }

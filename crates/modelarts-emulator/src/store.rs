@@ -1,17 +1,18 @@
-//! All jobs, in memory and, where that is wanted, on disk, and a bell that rings at every change.
+//! All jobs. The database has them; those that are not at their end are in memory, too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::bells::Bells;
 use crate::clock::Moment;
 use crate::database::Database;
 use crate::error::ApiError;
 use crate::events::{Event, EventKind};
+use crate::job_rows::{self, Row};
 use crate::lifecycle::{State, Stop};
 use crate::request::JobRequest;
 use crate::tuning::Trial;
@@ -24,7 +25,8 @@ pub(crate) struct Job {
     pub(crate) user_id: String,
     pub(crate) user_name: String,
     pub(crate) tags: BTreeMap<String, String>,
-    #[serde(serialize_with = "write_request", deserialize_with = "read_request")]
+    /// Stored once and apart: it may be large, and it never changes.
+    #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
     /// May be changed afterwards.
     pub(crate) description: String,
@@ -43,6 +45,8 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<(Moment, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
+    /// Those that are not stored yet; the others are in the database.
+    #[serde(skip)]
     pub(crate) events: Vec<Event>,
     /// Of a search.
     #[serde(default)]
@@ -113,9 +117,26 @@ impl Job {
         }
     }
 
+    /// Whether something is still to happen to it.
+    pub(crate) fn is_open(&self) -> bool {
+        !(self.settled && self.state.is_final()) || self.deleted
+    }
+
     /// `worker-0` and so on.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = String> + use<> {
         (0..self.request.node_count).map(task_name)
+    }
+
+    /// Whether `other` would write to a place that this job still writes to.
+    fn writes_where(&self, other: &Self) -> bool {
+        let own = &self.request.outputs;
+        self.project == other.project
+            && !self.state.is_final()
+            && other
+                .request
+                .outputs
+                .iter()
+                .any(|output| own.iter().any(|own| own.place == output.place))
     }
 
     /// Moves to `next` and notes what the phase brings with it. False if no way leads there,
@@ -186,64 +207,33 @@ impl Job {
     }
 }
 
-/// A request is kept as it came.
-fn write_request<S: Serializer>(request: &JobRequest, to: S) -> Result<S::Ok, S::Error> {
-    request.given.serialize(to)
-}
-
-fn read_request<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<JobRequest>, D::Error> {
-    let given = Value::deserialize(from)?;
-    let request = JobRequest::read(given);
-    request
-        .map(Arc::new)
-        .map_err(|error| serde::de::Error::custom(format!("{error:?}")))
-}
-
 /// The name of a task by its index.
 pub(crate) fn task_name(index: u32) -> String {
     format!("worker-{index}")
 }
 
-#[derive(Debug, Default)]
-struct Jobs {
-    /// In the order of creation.
-    by_number: BTreeMap<u64, Job>,
-    numbers: HashMap<String, u64>,
-    created: u64,
+/// A job that is not at its end.
+#[derive(Debug)]
+struct Live {
+    row: Row,
+    job: Job,
 }
 
-/// All jobs of the one project.
+/// All jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct Store {
-    jobs: Mutex<Jobs>,
-    changes: watch::Sender<()>,
-    /// Nothing: jobs are in memory only.
-    database: Option<Database>,
+    /// By id. As many as there are jobs on their way, however many there are in all.
+    live: Mutex<HashMap<String, Live>>,
+    bells: Bells,
+    pub(crate) database: Arc<Database>,
 }
 
 impl Store {
-    /// With the jobs of the database, if there is one.
-    pub(crate) fn new(database: Option<Database>) -> rusqlite::Result<Self> {
-        let mut jobs = Jobs::default();
-        if let Some(database) = &database {
-            for (number, job) in database.jobs()? {
-                jobs.created = number + 1;
-                jobs.numbers.insert(job.id.clone(), number);
-                jobs.by_number.insert(number, job);
-            }
-        }
-        Ok(Self {
-            jobs: Mutex::new(jobs),
-            changes: watch::Sender::new(()),
+    pub(crate) fn new(database: Arc<Database>) -> Self {
+        Self {
+            live: Mutex::default(),
+            bells: Bells::default(),
             database,
-        })
-    }
-
-    /// Writes a job down, if jobs are.
-    fn save(&self, number: u64, job: &Job) -> Result<(), String> {
-        match &self.database {
-            None => Ok(()),
-            Some(database) => database.save(number, job),
         }
     }
 
@@ -251,111 +241,186 @@ impl Store {
     /// where that matters, an active job that writes to the same place.
     pub(crate) fn insert(
         &self,
-        job: Job,
+        mut job: Job,
         quota: usize,
         one_job_per_output: bool,
     ) -> Result<(), ApiError> {
-        let mut jobs = self.jobs.lock();
-        let mut count = 0;
-        for other in jobs.by_number.values() {
-            if other.project != job.project {
-                continue;
-            }
-            count += 1;
-            if other.request.name == job.request.name {
-                return Err(ApiError::duplicate_name(&job.request.name));
-            }
-            if one_job_per_output && !other.state.is_final() {
-                let taken = job
-                    .request
-                    .outputs
-                    .iter()
-                    .any(|own| other.request.outputs.iter().any(|o| o.place == own.place));
-                if taken {
-                    return Err(ApiError::invalid_parameter(
-                        "Other running job contain train_url",
-                    ));
+        let mut live = self.live.lock();
+        if one_job_per_output && live.values().any(|other| other.job.writes_where(&job)) {
+            return Err(ApiError::invalid_parameter(
+                "Other running job contain train_url",
+            ));
+        }
+        let row = self.database.write(|connection| {
+            if let Some(project) = job_rows::known_project(connection, &job.project)? {
+                if job_rows::is_taken(connection, project, &job.request.name)? {
+                    return Ok(Err(ApiError::duplicate_name(&job.request.name)));
+                }
+                if job_rows::count(connection, project)? >= quota as u64 {
+                    return Ok(Err(ApiError::of(2815, &["job-num"])));
                 }
             }
+            job_rows::insert(connection, &mut job).map(Ok)
+        })??;
+        let id = job.id.clone();
+        if !job.settled {
+            live.insert(id.clone(), Live { row, job });
         }
-        if count >= quota {
-            return Err(ApiError::of(2815, &["job-num"]));
-        }
-        let number = jobs.created;
-        self.save(number, &job)
-            .map_err(|error| ApiError::internal(format!("The job cannot be stored: {error}.")))?;
-        jobs.created += 1;
-        jobs.numbers.insert(job.id.clone(), number);
-        jobs.by_number.insert(number, job);
-        drop(jobs);
-        self.changes.send_replace(());
+        drop(live);
+        self.bells.ring(&id);
         Ok(())
     }
 
     /// Looks at a job.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
-        let jobs = self.jobs.lock();
-        let number = jobs.numbers.get(id)?;
-        jobs.by_number.get(number).map(look)
+        let live = self.live.lock();
+        if let Some(entry) = live.get(id) {
+            return Some(look(&entry.job));
+        }
+        drop(live);
+        self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// Changes a job and rings the bell.
+    /// From the database. What cannot be read is said and counts as not there.
+    fn load(&self, id: &str) -> Option<(Row, Job)> {
+        let loaded = self.database.read(|c| job_rows::load(c, id));
+        loaded.unwrap_or_else(|error| {
+            tracing::error!(job = id, %error, "a job cannot be read");
+            None
+        })
+    }
+
+    /// Changes a job and rings its bell.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
-        let mut jobs = self.jobs.lock();
-        let number = *jobs.numbers.get(id)?;
-        let result = jobs.by_number.get_mut(&number).map(change);
-        if let Some(job) = jobs.by_number.get(&number)
-            && let Err(error) = self.save(number, job)
-        {
-            tracing::error!(job = id, error, "a change is not stored");
+        let mut live = self.live.lock();
+        let mut entry = match live.remove(id) {
+            Some(entry) => entry,
+            None => {
+                let (row, job) = self.load(id)?;
+                Live { row, job }
+            }
+        };
+        let tags = entry.job.tags.clone();
+        let result = change(&mut entry.job);
+        let Live { row, job } = &mut entry;
+        let written = self
+            .database
+            .write(|connection| job_rows::save(connection, row, job, &tags));
+        if let Err(error) = written {
+            tracing::error!(job = id, %error, "a change is not stored");
         }
-        drop(jobs);
-        self.changes.send_replace(());
-        result
+        if !entry.job.settled {
+            live.insert(id.to_owned(), entry);
+        }
+        drop(live);
+        self.bells.ring(id);
+        Some(result)
     }
 
     pub(crate) fn remove(&self, id: &str) {
-        let mut jobs = self.jobs.lock();
-        if let Some(number) = jobs.numbers.remove(id) {
-            jobs.by_number.remove(&number);
-            if let Some(database) = &self.database
-                && let Err(error) = database.remove(number)
-            {
-                tracing::error!(job = id, %error, "a deletion is not stored");
+        let mut live = self.live.lock();
+        live.remove(id);
+        if let Err(error) = self.database.write(|c| job_rows::remove(c, id)) {
+            tracing::error!(job = id, %error, "a deletion is not stored");
+        }
+        drop(live);
+        self.bells.ring(id);
+    }
+
+    /// All events of a job, the oldest first.
+    pub(crate) fn events(&self, id: &str) -> Result<Vec<Event>, ApiError> {
+        Ok(self.database.read(|c| job_rows::events(c, id))?)
+    }
+
+    /// How many jobs a project has.
+    pub(crate) fn count(&self, project: &str) -> rusqlite::Result<u64> {
+        self.database.read(
+            |connection| match job_rows::known_project(connection, project)? {
+                Some(project) => job_rows::count(connection, project),
+                None => Ok(0),
+            },
+        )
+    }
+
+    /// How many jobs there are in all projects.
+    pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
+        self.database.read(job_rows::count_all)
+    }
+
+    /// Whether a project has a job of this name.
+    pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
+        self.database.read(
+            |connection| match job_rows::known_project(connection, project)? {
+                Some(project) => job_rows::is_taken(connection, project, name),
+                None => Ok(false),
+            },
+        )
+    }
+
+    /// How many jobs of a project refer to an experiment.
+    pub(crate) fn of_experiment(&self, project: &str, experiment: &str) -> rusqlite::Result<u64> {
+        self.database.read(
+            |connection| match job_rows::known_project(connection, project)? {
+                Some(project) => job_rows::of_experiment(connection, project, experiment),
+                None => Ok(0),
+            },
+        )
+    }
+
+    /// The ids of the next `many` jobs behind the number `last`, which moves on, but for those that
+    /// are on their way. Nothing if there are no more.
+    pub(crate) fn settled_after(&self, last: &mut i64, many: u32) -> rusqlite::Result<Vec<String>> {
+        loop {
+            let live = self.live.lock();
+            let mut some = self
+                .database
+                .read(|connection| job_rows::after(connection, *last, many))?;
+            let Some((number, _)) = some.last() else {
+                return Ok(Vec::new());
+            };
+            *last = *number;
+            some.retain(|(_, id)| !live.contains_key(id));
+            if !some.is_empty() {
+                return Ok(some.into_iter().map(|(_, id)| id).collect());
             }
         }
-        drop(jobs);
-        self.changes.send_replace(());
     }
 
-    /// Looks at all jobs, the oldest first.
-    pub(crate) fn all<R>(
-        &self,
-        look: impl FnOnce(&mut dyn DoubleEndedIterator<Item = &Job>) -> R,
-    ) -> R {
-        look(&mut self.jobs.lock().by_number.values())
+    /// The ids of the jobs that are on their way.
+    pub(crate) fn live(&self) -> Vec<String> {
+        self.live.lock().keys().cloned().collect()
     }
 
-    /// Waits until `look` sees what it waits for; it is asked at every change, with `None` when
-    /// there is no such job.
+    /// The ids of the jobs that are not at their end, also those that an earlier process has left.
+    pub(crate) fn open(&self) -> rusqlite::Result<Vec<String>> {
+        self.database.read(job_rows::open)
+    }
+
+    /// Asks all jobs that are on their way to end.
+    pub(crate) fn ask_all_to_stop(&self, why: Stop) {
+        for entry in self.live.lock().values() {
+            entry.job.ask_to_stop(why);
+        }
+    }
+
+    /// Waits until `look` sees what it waits for, and until that is stored. It is asked at every
+    /// change, with `None` when there is no such job.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,
         mut look: impl FnMut(Option<&Job>) -> Option<R>,
     ) -> R {
-        let mut changes = self.changes.subscribe();
-        loop {
-            changes.mark_unchanged();
-            let seen = {
-                let jobs = self.jobs.lock();
-                let number = jobs.numbers.get(id);
-                look(number.and_then(|number| jobs.by_number.get(number)))
-            };
-            if let Some(seen) = seen {
-                return seen;
+        let mut bell = self.bells.listen(id);
+        let seen = loop {
+            let there = self.read(id, |job| look(Some(job)));
+            match there.unwrap_or_else(|| look(None)) {
+                Some(seen) => break seen,
+                None => bell.rung().await,
             }
-            // The sender lives as long as `self`, so this cannot fail.
-            let _ = changes.changed().await;
+        };
+        if let Err(error) = self.database.written().await {
+            tracing::error!(job = id, ?error, "what was waited for is not stored");
         }
+        seen
     }
 }

@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(
             both,
             [
-                "algorithm.name",
-                "algorithm.inputs[].remote.dataset.obs_url"
+                "algorithm.inputs[].remote.dataset.obs_url",
+                "algorithm.name"
             ]
         );
     }

@@ -9,17 +9,18 @@ use reqwest::Url;
 use crate::{
     auth::{ProvideCredentials, Tools},
     chain::{self, Found, Search, Wishes},
-    clock::{Clock, SystemClock},
+    clock::{Clock, SystemClock, since},
+    cloud::Cloud,
     environment::Environment,
     error::{Error, ErrorKind},
     iam::{self, Authority},
     job::TrainingJobs,
-    learned::Learned,
+    learned::Offsets,
     metadata::Metadata,
     mismatch,
     record::{Facts, Record},
     region::{self, Project, Service},
-    retry::{RetryPolicy, jitter},
+    retry::{RetryPolicy, pause},
     sign::Signing,
     tls,
     transport::{Common, Sender},
@@ -34,7 +35,8 @@ struct Shared {
     http: reqwest::Client,
     sender: Sender,
     project_id: types::ProjectId,
-    event_offsets: Learned,
+    cloud: Cloud,
+    offsets: Offsets,
 }
 
 impl fmt::Debug for Client {
@@ -104,7 +106,8 @@ impl Client {
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         let mut sender = self.0.sender.clone();
         sender.timeout = timeout;
-        Self::assemble(self.0.http.clone(), sender, self.0.project_id.clone())
+        let project_id = self.0.project_id.clone();
+        Self::assemble(self.0.http.clone(), sender, project_id, self.0.cloud)
     }
 
     /// Calls a generated operation, with errors and facts of this crate.
@@ -153,16 +156,26 @@ impl Client {
         &self.0.sender.clock
     }
 
-    /// What was found out about the offsets of events.
-    pub(crate) fn event_offsets(&self) -> &Learned {
-        &self.0.event_offsets
+    /// Whose service it is.
+    pub(crate) fn cloud(&self) -> Cloud {
+        self.0.cloud
+    }
+
+    /// What was found out about offsets.
+    pub(crate) fn offsets(&self) -> &Offsets {
+        &self.0.offsets
     }
 
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
         &self.0.sender.retry
     }
 
-    fn assemble(http: reqwest::Client, sender: Sender, project_id: types::ProjectId) -> Self {
+    fn assemble(
+        http: reqwest::Client,
+        sender: Sender,
+        project_id: types::ProjectId,
+        cloud: Cloud,
+    ) -> Self {
         let base = sender.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(sender.clone()));
         Self(Arc::new(Shared {
@@ -170,7 +183,8 @@ impl Client {
             http,
             sender,
             project_id,
-            event_offsets: Learned::default(),
+            cloud,
+            offsets: Offsets::default(),
         }))
     }
 }
@@ -324,6 +338,7 @@ pub struct ClientBuilder {
     timeout: Duration,
     user_agent: Option<String>,
     language: Option<types::Language>,
+    cloud: Option<Cloud>,
 }
 
 impl Default for ClientBuilder {
@@ -344,6 +359,7 @@ impl Default for ClientBuilder {
             timeout: Duration::from_secs(120),
             user_agent: None,
             language: None,
+            cloud: None,
         }
     }
 }
@@ -505,6 +521,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Whose service it is. Default: the one that the endpoint belongs to, and of an
+    /// endpoint that belongs to neither, Open Telekom Cloud's.
+    pub fn cloud(mut self, cloud: Cloud) -> Self {
+        self.cloud = Some(cloud);
+        self
+    }
+
     /// The language of the service's messages. Default: the service's own.
     pub fn language(mut self, language: types::Language) -> Self {
         self.language = Some(language);
@@ -640,14 +663,15 @@ impl ClientBuilder {
             clock: Arc::clone(&self.clock),
         };
         Ok(Settled {
+            cloud: self.cloud.unwrap_or_else(|| Cloud::of(endpoint.as_str())),
             sender: Sender {
                 endpoint,
                 project_id: String::new(),
                 credentials: found.credentials,
                 tools,
+                shared: Arc::new(Common::new(&self.retry, self.clock.now())),
                 clock: self.clock,
                 signing: self.signing,
-                shared: Arc::new(Common::new(&self.retry)),
                 retry: self.retry,
                 timeout: self.timeout,
                 language: self.language,
@@ -722,6 +746,7 @@ impl fmt::Debug for ClientBuilder {
 
 /// All of a client but the id of its project.
 struct Settled {
+    cloud: Cloud,
     sender: Sender,
     http: reqwest::Client,
     project: Project,
@@ -740,24 +765,29 @@ impl Settled {
             project_id: project_id.to_string(),
             ..self.sender
         };
-        Ok(Client::assemble(self.http, sender, project_id))
+        Ok(Client::assemble(self.http, sender, project_id, self.cloud))
     }
 
-    /// Asks again when that may help, as often as calls are tried.
+    /// Asks again when that may help, as often and as long as calls are tried.
     async fn find_project(&self) -> Result<String, Error> {
-        let mut ceilings = self.sender.retry.ceilings();
+        let (clock, policy) = (&*self.sender.clock, &self.sender.retry);
+        let started = clock.now();
+        let mut ceilings = policy.ceilings();
         loop {
             let error = match self.ask_project().await {
                 Ok(id) => return Ok(id),
                 Err(error) => error,
             };
-            match ceilings.next() {
-                Some(ceiling) if error.is_retryable() => {
-                    tracing::debug!(%error, "asking for the project again");
-                    self.sender.clock.sleep(jitter(ceiling)).await;
-                }
-                _ => return Err(error),
-            }
+            let wait = ceilings
+                .next()
+                .filter(|_| error.is_retryable())
+                .map(|ceiling| pause(error.retry_after(), ceiling))
+                .filter(|wait| since(clock, started).saturating_add(*wait) < policy.max_elapsed);
+            let Some(wait) = wait else {
+                return Err(error);
+            };
+            tracing::debug!(%error, ?wait, "asking for the project again");
+            clock.sleep(wait).await;
         }
     }
 

@@ -20,6 +20,11 @@ impl Cloud {
         }
     }
 
+    /// Whether logs can be read by the numbers of their lines.
+    pub(crate) fn numbers_lines(self) -> bool {
+        self == Self::Huawei
+    }
+
     /// The kinds of jobs that can be made.
     pub(crate) fn kinds(self) -> &'static [&'static str] {
         match self {
@@ -52,5 +57,20 @@ mod tests {
             Cloud::Otc
         );
         assert_eq!(Cloud::of("http://127.0.0.1:9/"), Cloud::Otc);
+    }
+
+    #[test]
+    fn logs_have_line_numbers_where_the_description_says_so() {
+        let description: serde_json::Value =
+            serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+        let path = "/v2/{project_id}/training-jobs/{training_job_id}/logs/{task_id}";
+        let operation = &description["paths"][path]["get"];
+        assert_eq!(operation["operationId"], "ShowTrainingJobLogsFromAom");
+        let clouds = [(Cloud::Otc, "otc"), (Cloud::Huawei, "huawei")];
+        for (cloud, name) in clouds {
+            let documented = operation["x-clouds"].as_array().unwrap();
+            let documented = documented.iter().any(|cloud| cloud == name);
+            assert_eq!(cloud.numbers_lines(), documented, "{name}");
+        }
     }
 }

@@ -51,7 +51,7 @@ impl CreateJob {
     /// `body` has fields of the right types only.
     pub(crate) fn from_body(client: Client, body: Value) -> Self {
         Self {
-            cloud: Cloud::of(client.endpoint()),
+            cloud: client.cloud(),
             client,
             body,
             algorithm: None,
@@ -150,7 +150,8 @@ impl CreateJob {
         )
     }
 
-    /// Checks by the rules of this cloud. Default: that of the endpoint.
+    /// Checks by the rules of this cloud. Default: that of the
+    /// [client](crate::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self

@@ -37,6 +37,7 @@ pub(crate) struct Call {
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) uncertain: bool,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The kinds of errors.
@@ -179,6 +180,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.call.retry_after = wait;
+        self
+    }
+
     pub(crate) fn with_body(mut self, body: String) -> Self {
         self.0.body = Some(body);
         self
@@ -218,6 +224,14 @@ impl Error {
                 Some("ModelArts.2786" | "APIGW.0101") => false,
                 _ => self.status() == Some(404),
             }
+    }
+
+    /// Whether the service has no such operation. Gateways say so in many ways.
+    pub(crate) fn is_unknown_operation(&self) -> bool {
+        let known = self
+            .code()
+            .is_some_and(|code| code.starts_with("ModelArts."));
+        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
     }
 
     /// Whether the service asks to slow down.
@@ -319,6 +333,13 @@ impl Error {
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
+    }
+
+    /// How long the service asks to wait before the next call, as it said with its
+    /// last answer.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.call.retry_after
     }
 
     /// How long the call took, all attempts together.

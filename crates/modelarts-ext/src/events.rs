@@ -19,6 +19,7 @@ use crate::{
     position::Position,
 };
 
+const OPERATION: &str = "ListTrainingJobEvents";
 /// The largest page that the service makes.
 const MAX_LIMIT: u32 = 100;
 /// The longest pattern that the service takes, in characters.
@@ -156,7 +157,7 @@ impl Events {
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> Results<Page<Event>> {
-        match self.check().and_then(|()| pagination(Self::OPERATION)) {
+        match self.check().and_then(|()| pagination(OPERATION)) {
             Ok(how) => {
                 let reading = self.reading.clone();
                 page::pages(self, how, reading)
@@ -193,7 +194,7 @@ impl Events {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.reading.check(Self::OPERATION, MAX_LIMIT)?;
+        self.reading.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
@@ -213,8 +214,14 @@ impl Events {
 
 impl Source for Events {
     type Item = Event;
-    const OPERATION: &'static str = "ListTrainingJobEvents";
-    const UNIQUE: bool = false;
+
+    fn operation(&self) -> &'static str {
+        OPERATION
+    }
+
+    fn is_unique(&self) -> bool {
+        false
+    }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Event>, Error>> {
         let client = self.job.client();
@@ -257,11 +264,11 @@ impl Source for Events {
         })
     }
 
-    fn key(item: &Event) -> String {
+    fn key(&self, item: &Event) -> String {
         item.to_string()
     }
 
     fn learned(&self) -> Option<&Learned> {
-        Some(self.job.client().event_offsets())
+        Some(&self.job.client().offsets().events)
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     job::TrainingJobs,
     limits::{self, BODY},
     place::{Place, general},
+    reading,
     recommendations::nearest,
     violation::{Offender, Violation},
 };
@@ -19,24 +20,23 @@ impl TrainingJobs {
     /// [`CreateJob::body`] gives it.
     ///
     /// # Errors
-    /// When the text is no JSON, and when it has fields that no request has, or
-    /// values of wrong types: all of them, each with its path and the nearest name
+    /// When the text is no JSON or has a key twice, with the line; and when it has fields
+    /// that no request has, or values of wrong types: all of them, each with its path and the nearest name
     /// that there is, in [`Error::violations`].
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
-        let document = serde_json::from_str(text)
-            .map_err(|error| Error::invalid(format!("not JSON: {error}")))?;
-        self.from_value(&document)
+        self.from_value(&reading::json(text)?)
     }
 
-    /// Begins to make the job that a YAML text describes: the body of a request.
-    /// Numbers and truth values are taken where text is wanted.
+    /// Begins to make the job that a YAML text describes: the body of a request. Where
+    /// text is wanted, such as the value of a hyper-parameter, `007`, `1.50` and `yes`
+    /// are taken as they are written. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        let document: Value = serde_saphyr::from_str(text)
-            .map_err(|error| Error::invalid(format!("not YAML: {error}")))?;
-        self.from_value(&document)
+        // What is wrong with it is said with its path, so it is looked at as it is first.
+        body_of(&reading::yaml(text)?)?;
+        self.from_value(&reading::yaml_as(Shape::Object(BODY), text)?)
     }
 
     /// Begins to make the job that a JSON value describes.
@@ -44,19 +44,34 @@ impl TrainingJobs {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
-        let mut found = Vec::new();
-        if !document.is_object() {
-            return Err(Error::invalid("the document is no object, as a job is"));
-        }
-        let mut body = read(Shape::Object(BODY), &Place::root(document), &mut found);
-        if !found.is_empty() {
-            return Err(Error::broken_rules("the document", found));
-        }
-        if let Value::Object(members) = &mut body {
-            members.entry("kind").or_insert_with(|| "job".into());
-        }
-        Ok(CreateJob::from_body(self.client().clone(), body))
+        Ok(CreateJob::from_body(
+            self.client().clone(),
+            body_of(document)?,
+        ))
     }
+}
+
+/// The body of a request that a document describes.
+fn body_of(document: &Value) -> Result<Value, Error> {
+    if document.is_null() {
+        return Err(Error::invalid(
+            "the document is empty; a job is an object with metadata, algorithm and spec",
+        ));
+    }
+    if !document.is_object() {
+        return Err(Error::invalid(
+            "the document is no object; a job is one, with metadata, algorithm and spec",
+        ));
+    }
+    let mut found = Vec::new();
+    let mut body = read(Shape::Object(BODY), &Place::root(document), &mut found);
+    if !found.is_empty() {
+        return Err(Error::broken_rules("the document", found));
+    }
+    if let Value::Object(members) = &mut body {
+        members.entry("kind").or_insert_with(|| "job".into());
+    }
+    Ok(body)
 }
 
 /// The value, with text where text is wanted and without nulls.
@@ -107,7 +122,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
                 place.offender(),
                 limits::wanted(shape),
                 None,
-                "write what is wanted",
+                "change its type",
             ));
             Value::Null
         }

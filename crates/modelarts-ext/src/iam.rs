@@ -20,6 +20,7 @@ use crate::{
     auth::{Credentials, Kind, Tools},
     client::is_loopback,
     error::{Call, Error, ErrorKind, chain},
+    retry,
     sign::{self, Signing},
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// How long the service asks to wait.
+    retry_after: Option<Duration>,
 }
 
 impl Authority {
@@ -131,6 +134,7 @@ impl Authority {
             }
             Ok::<_, reqwest::Error>(Reply {
                 status,
+                retry_after: retry::retry_after(&headers, tools.clock.now()),
                 headers,
                 body: body.freeze(),
             })
@@ -196,6 +200,7 @@ impl Authority {
             .find_map(|name| reply.headers.get(name)?.to_str().ok().map(str::to_owned));
         error.in_call(Call {
             request_id: id,
+            retry_after: reply.retry_after,
             ..Call::default()
         })
     }

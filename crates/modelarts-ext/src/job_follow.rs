@@ -12,7 +12,7 @@ use crate::{
     event_follow::Follower,
     event_kind::EventKind,
     job::Job,
-    logs::{LogItem, Watcher},
+    logs::{LogAccess, LogItem, Watcher},
     page::Results,
     patience::Patience,
 };
@@ -53,6 +53,7 @@ pub struct FollowJob {
     lateness: Duration,
     quiet: Duration,
     logs: bool,
+    access: Option<LogAccess>,
 }
 
 impl FollowJob {
@@ -63,6 +64,7 @@ impl FollowJob {
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
             logs: true,
+            access: None,
         }
     }
 
@@ -91,6 +93,12 @@ impl FollowJob {
         self
     }
 
+    /// As [`Logs::read_by`](crate::Logs::read_by).
+    pub fn read_logs_by(mut self, access: LogAccess) -> Self {
+        self.access = Some(access);
+        self
+    }
+
     /// What there is, and what comes, until the job has ended and been quiet. Answers
     /// that fail in passing do not end it.
     #[must_use]
@@ -103,7 +111,8 @@ impl FollowJob {
             logs: Vec::new(),
             phase: None,
             patience: Patience::default(),
-            first: true,
+            held: Vec::new(),
+            at_once: true,
             over: false,
             news: VecDeque::new(),
             follow: self,
@@ -116,7 +125,7 @@ impl FollowJob {
 }
 
 /// The task, and what is new in its log.
-type Look<'a> = BoxFuture<'a, (String, Result<Vec<LogItem>, Error>)>;
+type Look<'a> = BoxFuture<'a, (String, Result<(Vec<LogItem>, bool), Error>)>;
 
 struct State {
     follow: FollowJob,
@@ -125,7 +134,10 @@ struct State {
     logs: Vec<Watcher>,
     phase: Option<Phase>,
     patience: Patience,
-    first: bool,
+    /// Events that happened behind lines that were not read yet.
+    held: Vec<Event>,
+    /// Whether there is something to be had without waiting.
+    at_once: bool,
     over: bool,
     news: VecDeque<News>,
 }
@@ -133,7 +145,7 @@ struct State {
 impl State {
     async fn next(&mut self) -> Result<Option<News>, Error> {
         while self.news.is_empty() && !self.over {
-            if !std::mem::take(&mut self.first) {
+            if !std::mem::take(&mut self.at_once) {
                 let clock = self.follow.job.client().clock().clone();
                 clock.sleep(self.follow.interval).await;
             }
@@ -153,15 +165,21 @@ impl State {
         if changed || !events.is_empty() || !lines.is_empty() {
             self.ending.news();
         }
-        self.over = self.ending.is_over();
+        self.over = self.ending.is_over() && !self.at_once;
+        self.held.extend(events);
 
-        let phase = changed.then(|| News::Phase(Box::new(job.clone())));
+        let is_final = job.is_final();
+        if changed && !is_final {
+            self.phase = Some(job.phase());
+            self.news.push_back(News::Phase(Box::new(job.clone())));
+        }
+        if self.at_once {
+            self.news.extend(lines.into_iter().map(log));
+            return Ok(());
+        }
         self.phase = Some(job.phase());
-        let (before, after) = match job.is_final() {
-            true => (None, phase),
-            false => (phase, None),
-        };
-        self.news.extend(before);
+        let after = (changed && is_final).then(|| News::Phase(Box::new(job)));
+        let events = std::mem::take(&mut self.held);
         self.news.extend(merge(events, lines));
         if self.over {
             for log in &mut self.logs {
@@ -210,7 +228,8 @@ impl State {
         let clock = self.follow.job.client().clock().clone();
         for task in self.ending.job.tasks() {
             if !self.logs.iter().any(|log| log.task() == task) {
-                let logs = self.ending.job.logs(task);
+                let mut logs = self.ending.job.logs(task);
+                logs.access = self.follow.access;
                 self.logs.push(Watcher::new(logs));
             }
         }
@@ -225,7 +244,10 @@ impl State {
         let mut lines = Vec::new();
         for (task, answer) in answers {
             match answer {
-                Ok(items) => lines.extend(items.into_iter().map(|item| (task.clone(), item))),
+                Ok((items, more)) => {
+                    self.at_once |= more;
+                    lines.extend(items.into_iter().map(|item| (task.clone(), item)));
+                }
                 // The details of the job say whether it is gone; the log of a task may
                 // just not be there.
                 Err(error) if error.is_not_found() => {}

@@ -9,6 +9,14 @@ use modelarts_api::Offset;
 
 use crate::position::Counts;
 
+/// What was found out about the lists whose documents disagree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offsets {
+    pub(crate) events: Learned,
+    pub(crate) algorithms: Learned,
+    pub(crate) trials: Learned,
+}
+
 /// What the offset of a list counts, once that is known. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learned(Arc<AtomicU8>);

@@ -72,6 +72,13 @@
 //! a row that was there all the time comes once, whatever came and went while the list
 //! was read. [`Page::position`] can be stored, and gone on from on another day.
 //!
+//! Besides jobs and their events there are [algorithms](Client::algorithms),
+//! [flavors](Client::flavors), [preset images](Client::engines),
+//! [experiments](Client::experiments), [tags](Client::job_tags),
+//! [quotas](Client::quotas), and of a job its [stages](Job::stages),
+//! [trials](Job::trials), [artifacts](Job::artifacts) and more: all operations that list
+//! something are streams of the same kind.
+//!
 //! # Waiting
 //!
 //! [`Job::wait`] is a value. Await it for the [`Outcome`], [`observe`](Wait::observe) it
@@ -100,7 +107,9 @@
 //! [`Job::follow`] tells everything that a job does and says: its phases, its events,
 //! the lines of all its logs. [`Events::follow`] and [`Logs::follow`] do one of these. A
 //! line that could not be had is a [gap](LogItem::Gap) with its size, never silence; an
-//! event has a [kind](Event::kind), so that no program has to read its text.
+//! event has a [kind](Event::kind), so that no program has to read its text. Logs are
+//! read by line numbers where the cloud has them, by preview elsewhere
+//! ([`LogAccess`]).
 //!
 //! ```no_run
 //! # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -118,6 +127,8 @@
 //! }
 //! # Ok(()) }
 //! ```
+//!
+//! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
 //!
 //! Each of these parts has a program in `examples/` that runs on the emulator: `lists`,
 //! `waiting`, `following`.
@@ -141,6 +152,13 @@
 //! should choose a TLS feature for it: Cargo joins the features of all users of a
 //! crate, and with `rustls-no-provider` alone `reqwest::Client::new()` panics.
 //!
+//! # Shorter builds
+//!
+//! The feature `generate`, on by default, compiles the description at build time.
+//! Without it (`default-features = false, features = ["rustls"]`) the generated file in
+//! the package of modelarts-api is compiled; it is the same code, and the generator and
+//! its dependencies are not built.
+//!
 //! # Everything else
 //!
 //! [`Client::call`] reaches every operation of the description through the
@@ -149,8 +167,10 @@
 
 mod algorithm_facts;
 mod answer_only;
+mod any_list;
 mod auth;
 mod auto_search;
+mod budget;
 mod chain;
 mod change;
 mod channel;
@@ -190,7 +210,12 @@ mod job_follow;
 mod known;
 mod learned;
 mod limits;
+mod line_cursor;
+#[cfg(test)]
+mod line_cursor_tests;
 mod list;
+mod list_algorithms;
+mod lists;
 mod logs;
 mod look_up;
 mod matches;
@@ -209,6 +234,7 @@ mod patience;
 mod place;
 mod position;
 mod profile;
+mod reading;
 mod recommendations;
 mod record;
 mod refusal;
@@ -233,6 +259,7 @@ mod tail;
 mod tls;
 mod token;
 mod transport;
+mod trial;
 mod violation;
 mod volume;
 mod wait;
@@ -240,6 +267,7 @@ mod wait_all;
 mod window;
 
 pub use algorithm_facts::AlgorithmFacts;
+pub use any_list::List;
 pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use auto_search::Search;
 pub use channel::{Input, Output};
@@ -259,7 +287,8 @@ pub use input_size::check_input_size;
 pub use job::{Job, TrainingJobs};
 pub use job_follow::{FollowJob, News};
 pub use list::ListJobs;
-pub use logs::{LogItem, Logs};
+pub use list_algorithms::ListAlgorithms;
+pub use logs::{LogAccess, LogItem, Logs};
 pub use metadata::Metadata;
 pub use metrics::Series;
 pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
@@ -273,6 +302,7 @@ pub use renew::{FetchCredentials, Fetched, Renewing};
 pub use retry::RetryPolicy;
 pub use sign::Signing;
 pub use token::Password;
+pub use trial::Trial;
 pub use violation::{Report, Violation, Warning};
 pub use volume::Volume;
 pub use wait::{Observation, Wait, Waited};

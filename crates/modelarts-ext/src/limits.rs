@@ -53,7 +53,7 @@ const WORDS: &[(&str, &str)] = &[
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
 ];
 
-/// Finds every field below `place` that breaks a limit: one violation a field.
+/// Finds every field below `place` that breaks a limit.
 pub(crate) fn check(schema: &str, place: &Place<'_>, found: &mut Vec<Violation>) {
     for field in fields(schema) {
         let here = place.at(field.name);
@@ -93,7 +93,7 @@ fn check_shape(
             place.offender(),
             wanted(shape),
             Some(code(place.path())),
-            "write what is wanted",
+            "change its type",
         ));
         return;
     }
@@ -103,7 +103,7 @@ fn check_shape(
         found.push(Violation::new(
             place.path(),
             place.offender(),
-            words(&rules),
+            in_words(schema, name),
             Some(code(place.path())),
             "change it so that it keeps to the limit",
         ));
@@ -202,7 +202,7 @@ fn code(path: &str) -> &'static str {
 }
 
 /// The limits of a field.
-pub(crate) fn rules(schema: &str, name: &str) -> Vec<Rule> {
+fn rules(schema: &str, name: &str) -> Vec<Rule> {
     LIMITS
         .iter()
         .filter(|limit| limit.schema == schema && limit.field == name)
@@ -251,8 +251,23 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
+/// Units of numbers.
+const UNITS: &[(&str, &str, &str)] = &[
+    ("AutoStopRequest", "duration", "hours"),
+    ("ReservedTimeRequest", "duration", "hours"),
+];
+
 /// The limits of a field in words; empty when there are none.
-pub(crate) fn words(rules: &[Rule]) -> String {
+pub(crate) fn in_words(schema: &str, name: &str) -> String {
+    let words = words(&rules(schema, name));
+    let mut units = UNITS.iter();
+    match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
+        Some((_, _, unit)) => format!("{words} {unit}"),
+        None => words,
+    }
+}
+
+fn words(rules: &[Rule]) -> String {
     let mut words = Vec::new();
     let pattern = rules.iter().find_map(|rule| match rule {
         Rule::Pattern(pattern) => Some(*pattern),
@@ -310,10 +325,11 @@ pub(crate) fn words(rules: &[Rule]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::general;
 
     #[test]
     fn limits_are_said_in_words() {
-        let said = |schema: &str, name: &str| words(&rules(schema, name));
+        let said = in_words;
         assert_eq!(
             said("JobMetadataRequest", "name"),
             "1 to 64 letters, digits, _ and -"
@@ -322,7 +338,7 @@ mod tests {
             said("JobMetadataRequest", "description"),
             "at most 256 characters"
         );
-        assert_eq!(said("AutoStopRequest", "duration"), "1 to 72");
+        assert_eq!(said("AutoStopRequest", "duration"), "1 to 72 hours");
         assert_eq!(said("JobResourceRequest", "node_count"), "1 or more");
         assert_eq!(said("ContainerFlavorRequest", "mem_size"), "more than 0");
         assert_eq!(
@@ -350,26 +366,81 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_schema_that_is_referred_to_has_fields() {
-        fn visit(schema: &'static str, seen: &mut Vec<&'static str>) {
-            if seen.contains(&schema) {
-                return;
-            }
-            seen.push(schema);
+    /// Every field of the body: its general path, its schema, and itself.
+    fn all_fields() -> Vec<(String, &'static str, &'static Field)> {
+        let mut found = Vec::new();
+        let mut schemas = vec![(String::new(), BODY)];
+        while let Some((parent, schema)) = schemas.pop() {
             assert!(fields(schema).next().is_some(), "{schema} has no fields");
             for field in fields(schema) {
-                let mut shape = field.shape;
-                while let Shape::List(inner) | Shape::Map(inner) = shape {
-                    shape = *inner;
-                }
-                if let Shape::Object(inner) = shape {
-                    visit(inner, seen);
+                let path = match parent.as_str() {
+                    "" => field.name.to_owned(),
+                    parent => format!("{parent}.{}", field.name),
+                };
+                found.push((path.clone(), schema, field));
+                match field.shape {
+                    Shape::Object(inner) => schemas.push((path, inner)),
+                    Shape::List(Shape::Object(inner)) => schemas.push((path + "[]", inner)),
+                    _ => {}
                 }
             }
         }
-        let mut seen = Vec::new();
-        visit(BODY, &mut seen);
-        assert!(seen.len() > 50, "{seen:?}");
+        found
+    }
+
+    #[test]
+    fn every_limit_has_a_case() {
+        // Rows of three lines with the same words, and a limit that a test of its own has.
+        let cases = include_str!("../tests/cases/rules.yaml");
+        let said: Vec<(String, &str)> = cases
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("says: \""))
+            .map(|line| {
+                let end = [" = ", " is missing", " (its"]
+                    .iter()
+                    .filter_map(|end| line.find(end));
+                let (path, rest) = line.split_at(end.min().unwrap());
+                (general(&path.replace("\\\"", "\"")), rest)
+            })
+            .collect();
+        let all = all_fields();
+        assert!(all.len() > 250, "{}", all.len());
+        let mut without = Vec::new();
+        for (path, schema, field) in &all {
+            if is_left_to_rules(schema, field.name) {
+                continue;
+            }
+            // A schema that stands in several places needs its cases in one of them.
+            let paths = all
+                .iter()
+                .filter(|(_, of, other)| of == schema && other.name == field.name);
+            let paths: Vec<&String> = paths.map(|(path, ..)| path).collect();
+            let has = |suffix: &str, words: &str| {
+                said.iter().any(|(on, rest)| {
+                    let on = on.strip_suffix(suffix);
+                    on.is_some_and(|on| paths.iter().any(|path| *path == on))
+                        && rest.contains(&format!(": {words} ("))
+                })
+            };
+            for suffix in ["", "[]", "{}"] {
+                let words = in_words(schema, &format!("{}{suffix}", field.name));
+                if !words.is_empty() && !has(suffix, &words) {
+                    without.push(format!("{path}{suffix}: {words}"));
+                }
+            }
+            let (suffix, shape) = match field.shape {
+                Shape::List(inner) => ("[]", *inner),
+                shape => ("", shape),
+            };
+            if let Shape::OneOf(values) = shape
+                && !has(suffix, &one_of(values))
+            {
+                without.push(format!("{path}{suffix}: {}", one_of(values)));
+            }
+            if field.required && !has("", "it is required") {
+                without.push(format!("{path}: it is required"));
+            }
+        }
+        assert_eq!(without, [""; 0]);
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     position::Position,
 };
 
+const OPERATION: &str = "ListTrainingJobs";
 /// The largest page that the service makes.
 const MAX_LIMIT: u32 = 50;
 /// The most conditions; see [`Filter`].
@@ -137,7 +138,7 @@ impl ListJobs {
     #[must_use]
     pub fn pages(self) -> Results<Page<Job>> {
         let reading = self.reading.clone();
-        let source = pagination(Search::OPERATION).and_then(|how| Ok((self.source()?, how)));
+        let source = pagination(OPERATION).and_then(|how| Ok((self.source()?, how)));
         match source {
             Ok((source, how)) => page::pages(source, how, reading),
             Err(error) => page::refused(error),
@@ -154,7 +155,7 @@ impl ListJobs {
     }
 
     fn source(self) -> Result<Search, Error> {
-        self.reading.check(Search::OPERATION, MAX_LIMIT)?;
+        self.reading.check(OPERATION, MAX_LIMIT)?;
         at_most("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         at_most("tag", self.tags.len(), MAX_TAGS, "tags")?;
         at_most("host_ips", self.host_ips.len(), MAX_TAGS, "addresses")?;
@@ -211,8 +212,14 @@ struct Search {
 
 impl Source for Search {
     type Item = Job;
-    const OPERATION: &'static str = "ListTrainingJobs";
-    const UNIQUE: bool = true;
+
+    fn operation(&self) -> &'static str {
+        OPERATION
+    }
+
+    fn is_unique(&self) -> bool {
+        true
+    }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Job>, Error>> {
         Box::pin(async move {
@@ -246,7 +253,7 @@ impl Source for Search {
         })
     }
 
-    fn key(item: &Job) -> String {
+    fn key(&self, item: &Job) -> String {
         item.id().to_owned()
     }
 }

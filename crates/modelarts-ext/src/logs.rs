@@ -3,10 +3,19 @@
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use modelarts_api::types::LogPreview;
+use modelarts_api::{
+    BoxFuture,
+    types::{LogLines, LogPreview, SortOrder},
+};
 
 use crate::{
-    ending::Ending, error::Error, job::Job, page::Results, patience::Patience, tail::Tail,
+    ending::Ending,
+    error::{Error, ErrorKind},
+    job::Job,
+    line_cursor::{LineCursor, Lines, MOST},
+    page::Results,
+    patience::Patience,
+    tail::Tail,
 };
 
 /// A piece of a followed log.
@@ -22,6 +31,18 @@ pub enum LogItem {
     },
 }
 
+/// How a log is read that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LogAccess {
+    /// By looking at its newest part, of up to 5 MB. Both clouds have that.
+    Preview,
+    /// By the numbers of its lines (`ShowTrainingJobLogsFromAom`): small answers, and no
+    /// gap however fast the log grows. Huawei Cloud documents it, Open Telekom Cloud
+    /// does not.
+    LineNumbers,
+}
+
 /// The log of one task.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -30,6 +51,7 @@ pub struct Logs {
     task: String,
     interval: Duration,
     quiet: Duration,
+    pub(crate) access: Option<LogAccess>,
 }
 
 impl Logs {
@@ -39,7 +61,16 @@ impl Logs {
             task,
             interval: Duration::from_secs(5),
             quiet: Duration::from_secs(15),
+            access: None,
         }
+    }
+
+    /// How [`follow`](Self::follow) reads the log. If nothing is said: by the numbers of
+    /// its lines where the [cloud](crate::ClientBuilder::cloud) documents that, by preview elsewhere and where the
+    /// service turns out to know no numbers.
+    pub fn read_by(mut self, access: LogAccess) -> Self {
+        self.access = Some(access);
+        self
     }
 
     /// How long [`follow`](Self::follow) waits between two looks. Default 5 seconds.
@@ -77,7 +108,8 @@ impl Logs {
     /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it.
     ///
     /// A log that outgrew the preview between two looks has a [gap](LogItem::Gap); one
-    /// that began again, because its task did, is read from its beginning.
+    /// that began again, because its task did, is read from its beginning. A line comes
+    /// when it has its end, and the last one when nothing follows any more.
     #[must_use]
     pub fn follow(self) -> Results<LogItem> {
         let state = State {
@@ -85,7 +117,7 @@ impl Logs {
             interval: self.interval,
             watcher: Watcher::new(self),
             patience: Patience::default(),
-            first: true,
+            at_once: true,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -100,40 +132,102 @@ impl Logs {
     }
 }
 
+impl Lines for Logs {
+    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+        let client = self.job.client();
+        let base = base.map(str::to_owned);
+        Box::pin(async move {
+            let answer = client
+                .call(|api| {
+                    let mut call = api
+                        .show_training_job_logs_from_aom()
+                        .project_id(client.project().clone())
+                        .training_job_id(self.job.training_job_id().clone())
+                        .task_id(self.task.clone())
+                        .lines(MOST)
+                        .order(order);
+                    if let Some(base) = base {
+                        call = call.base_line(base);
+                    }
+                    call.send()
+                })
+                .await?;
+            Ok(answer.into_inner())
+        })
+    }
+}
+
 /// Looks at a log again and again.
-///
-/// It is here that a line cursor would take the place of the preview, on a service that
-/// has one.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     logs: Logs,
-    tail: Tail,
+    reader: Reader,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Preview(Tail),
+    Lines(LineCursor),
 }
 
 impl Watcher {
     pub(crate) fn new(logs: Logs) -> Self {
-        Self {
-            logs,
-            tail: Tail::default(),
-        }
+        let numbers = logs.job.client().cloud().numbers_lines();
+        let reader = match logs.access {
+            Some(LogAccess::LineNumbers) => Reader::Lines(LineCursor::default()),
+            None if numbers => Reader::Lines(LineCursor::default()),
+            _ => Reader::Preview(Tail::default()),
+        };
+        Self { logs, reader }
     }
 
     pub(crate) fn task(&self) -> &str {
         &self.logs.task
     }
 
-    /// What is new. A log that is not there yet has nothing new.
-    pub(crate) async fn look(&mut self) -> Result<Vec<LogItem>, Error> {
-        match self.logs.preview().await {
-            Ok(preview) => Ok(self.tail.advance(&preview)),
-            Err(error) if error.is_not_ready() => Ok(Vec::new()),
-            Err(error) => Err(error),
+    /// What is new, and whether there is more to be had at once. A log that is not there
+    /// yet has nothing new.
+    pub(crate) async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
+        let mut answer = match &mut self.reader {
+            Reader::Lines(cursor) => cursor.look(&self.logs).await,
+            Reader::Preview(tail) => Self::preview(&self.logs, tail).await,
+        };
+        if let (Err(error), Reader::Lines(cursor)) = (&answer, &self.reader)
+            && error.is_unknown_operation()
+            && cursor.is_new()
+            && self.logs.access.is_none()
+        {
+            let mut tail = Tail::default();
+            answer = Self::preview(&self.logs, &mut tail).await;
+            self.reader = Reader::Preview(tail);
         }
+        match answer {
+            Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
+            // It may look as if the job were gone.
+            Err(error)
+                if error.is_unknown_operation() && matches!(self.reader, Reader::Lines(_)) =>
+            {
+                Err(Error::new(
+                    ErrorKind::Unexpected,
+                    "the service does not give lines of logs by their numbers; read the log by \
+                     preview",
+                )
+                .with_source(error))
+            }
+            answer => answer,
+        }
+    }
+
+    async fn preview(logs: &Logs, tail: &mut Tail) -> Result<(Vec<LogItem>, bool), Error> {
+        Ok((tail.advance(&logs.preview().await?), false))
     }
 
     /// The last line, if it has no end.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
-        self.tail.finish()
+        match &mut self.reader {
+            Reader::Preview(tail) => tail.finish(),
+            Reader::Lines(cursor) => cursor.finish(),
+        }
     }
 }
 
@@ -142,22 +236,24 @@ struct State {
     ending: Ending,
     interval: Duration,
     patience: Patience,
-    first: bool,
+    /// Whether there is something to be had without waiting.
+    at_once: bool,
 }
 
 impl State {
     /// Looks once: what is new, and whether to look again.
     async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         let clock = self.ending.job.client().clock().clone();
-        if !std::mem::take(&mut self.first) {
+        if !std::mem::take(&mut self.at_once) {
             clock.sleep(self.interval).await;
         }
         self.ending.look(&mut self.patience).await?;
         let mut items = Vec::new();
         match self.watcher.look().await {
-            Ok(new) => {
+            Ok((new, more)) => {
                 self.patience.restore();
                 items = new;
+                self.at_once = more;
             }
             Err(error) if error.is_not_found() => self.ending.vanish(),
             Err(error) => self.patience.bear(error, &*clock)?,
@@ -165,7 +261,7 @@ impl State {
         if !items.is_empty() {
             self.ending.news();
         }
-        let over = self.ending.is_over();
+        let over = self.ending.is_over() && !self.at_once;
         if over {
             items.extend(self.watcher.finish());
         }

@@ -2,6 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::{
+    error::{Error, ErrorKind},
+    job::Job,
+};
+
 /// One value is the average of this time.
 const STEP: Duration = Duration::from_secs(60);
 
@@ -93,6 +98,40 @@ impl Series {
     fn time(&self, at: usize) -> Option<SystemTime> {
         let steps = u32::try_from(at).ok()?;
         self.start.checked_add(STEP.checked_mul(steps)?)
+    }
+}
+
+impl Job {
+    /// What a task, such as `worker-0`, used of the machine: processors, memory,
+    /// accelerators, in percent, a value for each minute since the job began to run, for
+    /// the last three days at the most.
+    ///
+    /// The job says when that was, so [look at it](Self::refresh) after it has begun.
+    ///
+    /// # Errors
+    /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
+    /// only just begun.
+    pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<Series>, Error> {
+        let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
+        let start = self.started_at().ok_or_else(not_ready)?;
+        let task = task.into();
+        let client = self.client();
+        let answer = client
+            .call(|api| {
+                api.show_training_job_metrics()
+                    .project_id(client.project().clone())
+                    .training_job_id(self.training_job_id().clone())
+                    .task_id(task)
+                    .send()
+            })
+            .await?;
+        let series = answer.into_inner().metrics.into_iter();
+        Ok(series
+            .map(|series| {
+                let metric = series.metric.map(|metric| metric.to_string());
+                Series::new(metric.unwrap_or_default(), start, series.value)
+            })
+            .collect())
     }
 }
 

@@ -45,15 +45,16 @@ pub(crate) trait Source: Send + Sync + 'static {
     type Item: Send + 'static;
 
     /// The operation that makes the list.
-    const OPERATION: &'static str;
+    fn operation(&self) -> &'static str;
+
     /// Whether no two rows have the same key.
-    const UNIQUE: bool;
+    fn is_unique(&self) -> bool;
 
     /// Asks for `limit` rows at `offset`, in the service's meaning of offset.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Self::Item>, Error>>;
 
     /// What rows are compared by.
-    fn key(item: &Self::Item) -> String;
+    fn key(&self, item: &Self::Item) -> String;
 
     /// Where the client remembers what the offset turned out to count.
     fn learned(&self) -> Option<&Learned> {

@@ -27,7 +27,9 @@ use crate::{
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 /// How many keys a saved position holds.
-const SAVED: usize = 30;
+const SAVED: u32 = 30;
+/// The same, if they end with a run of equal ones.
+const SAVED_OF_A_RUN: u32 = 75;
 /// How often a page that is not full and leads no further is taken for an accident
 /// while the service says that there is more.
 const PATIENCE: u32 = 1;
@@ -79,7 +81,8 @@ impl<S: Source> Pager<S> {
             .meaning
             .or_else(|| saved.as_ref()?.counts.map(Counts::offset))
             .or_else(|| source.learned()?.get());
-        let mut known = Known::new(S::UNIQUE);
+        let unique = source.is_unique();
+        let mut known = Known::new(unique);
         let mut read = 0;
         if let Some(saved) = saved {
             read = saved.read;
@@ -94,7 +97,7 @@ impl<S: Source> Pager<S> {
                 meaning: sure.unwrap_or(pagination.offset),
                 size: reading.size,
                 max: pagination.max_limit.unwrap_or(reading.size).max(1),
-                overlap: if S::UNIQUE {
+                overlap: if unique {
                     OVERLAP_OF_IDS
                 } else {
                     OVERLAP_OF_ROWS
@@ -162,10 +165,25 @@ impl<S: Source> Pager<S> {
             if beyond && !self.flight.is_empty() {
                 break;
             }
-            let window = self.frame.after(self.planned);
+            let window = match self.flight.is_empty() {
+                true => self.safe_window(self.planned),
+                false => self.frame.after(self.planned),
+            };
             self.planned = window.end().max(self.planned + 1);
             self.flight.push_back(self.ask(window));
         }
+    }
+
+    /// The window behind what was read that begins with rows by which a shift is seen.
+    fn safe_window(&self, read: u64) -> Window {
+        let usual = self.frame.overlap.min(self.frame.max / 2);
+        // Where pages are shorter than they say, a longer overlap could fill them.
+        if self.frame.overlap < OVERLAP_OF_ROWS {
+            return self.frame.after(read);
+        }
+        let most = self.frame.max - self.frame.max / 4;
+        let overlap = self.known.overlap(usual, most);
+        self.frame.overlapping(read, overlap)
     }
 
     /// Forgets what is in flight and goes on behind the first `read` rows.
@@ -198,7 +216,20 @@ impl<S: Source> Pager<S> {
         let (total, matching) = (positive(batch.total), positive(batch.count));
         let more = matching.or(total).is_some_and(|all| all > end);
 
-        let keys: Vec<String> = batch.items.iter().map(S::key).collect();
+        if self.search.is_none()
+            && self.meaning == Meaning::Sure
+            && self.read > 0
+            && self.safe_window(self.read).start < window.start
+        {
+            self.go_on_from(self.read);
+            return Ok(None);
+        }
+
+        let keys: Vec<String> = batch
+            .items
+            .iter()
+            .map(|item| self.source.key(item))
+            .collect();
         // In a search, and where rows are missing in between, nothing is expected.
         let overlap = match self.search {
             None => self.read.checked_sub(window.start),
@@ -303,7 +334,7 @@ impl<S: Source> Pager<S> {
             self.go_on_from(self.read);
             self.searches += 1;
             if self.searches > SEARCHES {
-                return Err(changed_too_much::<S>());
+                return Err(changed_too_much(&*self.source));
             }
             // Earlier by half a window: as much that is known as what is not.
             let half = u64::from(self.frame.max / 2);
@@ -317,7 +348,7 @@ impl<S: Source> Pager<S> {
             // Nothing of what was read is there any more. If that is certain, then
             // everything that is there has not been read.
             if self.known.has_forgotten() {
-                return Err(changed_too_much::<S>());
+                return Err(changed_too_much(&*self.source));
             }
             self.known.all_gone();
             self.go_on_from(0);
@@ -326,9 +357,10 @@ impl<S: Source> Pager<S> {
     }
 
     fn position(&self) -> Position {
-        let last = self.known.last(SAVED);
+        let enough = self.known.overlap(SAVED, SAVED_OF_A_RUN);
+        let last = self.known.last(enough as usize);
         Position {
-            list: S::OPERATION.to_owned(),
+            list: self.source.operation().to_owned(),
             read: self.read,
             more: self.known.has_forgotten() || last.len() < self.known.len(),
             last,
@@ -339,13 +371,13 @@ impl<S: Source> Pager<S> {
     }
 }
 
-fn changed_too_much<S: Source>() -> Error {
+fn changed_too_much(source: &impl Source) -> Error {
     Error::new(
         ErrorKind::Unexpected,
         format!(
             "{}: the list has changed so much while it was read that it cannot be said where to \
              go on; read it again",
-            S::OPERATION
+            source.operation()
         ),
     )
 }

@@ -182,7 +182,7 @@ fn leaf(
 ) {
     let limits = match limits::is_left_to_rules(schema, name) {
         true => String::new(),
-        false => limits::words(&limits::rules(schema, name)),
+        false => limits::in_words(schema, name),
     };
     if let Shape::Object(inner) = shape {
         walk(inner, &path, leaves);
@@ -202,13 +202,13 @@ fn leaf(
     match shape {
         Shape::List(inner) => {
             let name = format!("{name}[]");
-            if matches!(inner, Shape::Object(_)) || !limits::rules(schema, &name).is_empty() {
+            if matches!(inner, Shape::Object(_)) || !limits::in_words(schema, &name).is_empty() {
                 leaf(schema, &name, format!("{path}[]"), *inner, false, leaves);
             }
         }
         Shape::Map(inner) => {
             let name = format!("{name}{{}}");
-            if !limits::rules(schema, &name).is_empty() {
+            if !limits::in_words(schema, &name).is_empty() {
                 leaf(schema, &name, format!("{path}{{}}"), *inner, false, leaves);
             }
         }

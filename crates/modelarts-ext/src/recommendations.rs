@@ -24,6 +24,9 @@ const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
     without_effect,
     misspelt_annotations,
     unknown_fields,
+    local_paths,
+    servers_of_volumes,
+    searches_for_nothing,
 ];
 
 pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
@@ -232,6 +235,63 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             "no document names this field; it is sent as it is",
         )
     }));
+}
+
+/// Where paths on a machine begin. Such a path reads as one in OBS, in the bucket of this name.
+const LOCAL: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
+
+fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let channels = draft.channels().into_iter();
+    let mut paths: Vec<_> = channels
+        .map(|place| place.at("remote.obs.obs_url"))
+        .collect();
+    for program in draft.programs() {
+        paths.extend(["code_dir", "boot_file"].map(|name| program.at(name)));
+    }
+    paths.push(draft.at("spec.log_export_path.obs_url"));
+    for place in paths {
+        let steps = place.text().and_then(|path| path.strip_prefix('/'));
+        let bucket = steps.and_then(|steps| steps.split('/').next());
+        if let Some(bucket) = bucket.filter(|bucket| LOCAL.contains(bucket)) {
+            warn(
+                found,
+                &place,
+                format!(
+                    "this is the bucket {bucket} in OBS, not a path on a machine; write obs:// if \
+                     that is meant, or upload the files"
+                ),
+            );
+        }
+    }
+}
+
+fn servers_of_volumes(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    for volume in draft.at("spec.volumes").items() {
+        let server = volume.at("nfs.nfs_server_path");
+        let has_path = |text: &str| {
+            text.split_once(":/")
+                .is_some_and(|(host, _)| !host.is_empty())
+        };
+        if server.text().is_some_and(|text| !has_path(text)) {
+            warn(
+                found,
+                &server,
+                "a file system is named by its server and a path, such as 10.0.0.5:/share",
+            );
+        }
+    }
+}
+
+fn searches_for_nothing(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let search = draft.at("algorithm.policies.auto_search");
+    let varied = search.at("search_params");
+    if search.at("reward_attrs").is_given() && !varied.is_given() {
+        found.push(Warning::new(
+            varied.path(),
+            Offender::Missing,
+            "the search varies nothing; say what it varies, or leave it out",
+        ));
+    }
 }
 
 /// The known name that a misspelt one most likely means.

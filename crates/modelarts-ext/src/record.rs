@@ -34,6 +34,8 @@ pub(crate) struct Facts {
     pub(crate) dropped: Dropped,
     /// What was signed last.
     pub(crate) canonical_request: Option<String>,
+    /// How long the last answer asks to wait.
+    pub(crate) retry_after: Option<Duration>,
     /// Whether an attempt may have been executed without its answer being known.
     pub(crate) uncertain: bool,
 }
@@ -70,6 +72,7 @@ impl Facts {
             attempts: self.attempts,
             elapsed: self.elapsed,
             uncertain: self.uncertain,
+            retry_after: self.retry_after,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures::{
     FutureExt,
-    future::{Shared, WeakShared},
+    future::{Either, Shared, WeakShared, select},
 };
 use modelarts_api::BoxFuture;
 
@@ -21,8 +21,11 @@ use crate::{
 /// still serve.
 const PAUSE: Duration = Duration::from_secs(60);
 /// A refusal is given again without asking for this long: five wrong passwords
-/// within a quarter of an hour lock a user of IAM.
+/// within a quarter of an hour lock a user of IAM. Nobody who asks to wait is
+/// believed to need longer either.
 const REFUSED: Duration = Duration::from_secs(5 * 60);
+/// While the old credentials still serve, no call waits longer for new ones.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Credentials are not used in the last moments of their life: a request takes time.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -99,8 +102,9 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
 /// * One task renews, however many need credentials. While the old ones are valid the
 ///   others go on with them; otherwise all wait for the same answer. Should the
 ///   first of them be dropped, another carries on.
-/// * When that fails, the old ones are used as long as they are valid. The next try is
-///   a minute later, or after a quarter of the time that is left.
+/// * When that fails, or takes ten seconds, the old ones are used as long as they are
+///   valid. The next try is a minute later, or after a quarter of the time that is left.
+/// * Who answers with `Retry-After` is not asked before that time, or for five minutes.
 /// * A refusal, such as of a wrong password, is given to everyone who asks in the next
 ///   five minutes without asking again, so that no account is locked.
 ///
@@ -121,6 +125,7 @@ struct State {
     project_id: Option<String>,
     /// The fetch under way. It lives as long as somebody waits for it.
     flight: Option<WeakShared<Flight>>,
+    /// What is said without asking, and until when.
     refused: Option<(Error, SystemTime)>,
 }
 
@@ -137,10 +142,11 @@ impl Held {
         self.ends.is_none_or(|ends| now < ends)
     }
 
-    fn postpone(&mut self, now: SystemTime) {
+    /// Renews them later, and not before it is asked for.
+    fn postpone(&mut self, now: SystemTime, asked: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
         let pause = left.map_or(PAUSE, |left| PAUSE.min(left / 4));
-        self.renew_at = now.checked_add(pause);
+        self.renew_at = now.checked_add(pause.max(asked));
     }
 }
 
@@ -158,17 +164,22 @@ impl Renewing {
         let mut state = self.0.lock();
         let now = tools.clock.now();
         let flight = state.flight.as_ref().and_then(WeakShared::upgrade);
+        let mut wait: fn(Shared<Flight>) -> Next = Next::Wait;
         if let Some(held) = state.held.as_mut().filter(|held| held.valid(now)) {
             let fresh = held.renew_at.is_none_or(|at| now < at);
             if fresh || flight.is_some() {
                 return Ok(held.credentials.clone());
             }
             // Should whoever renews be dropped, the others have the old ones meanwhile.
-            held.postpone(now);
+            held.postpone(now, Duration::ZERO);
+            wait = Next::Renew;
         } else if let Some((error, until)) = &state.refused
-            && now < *until
+            && let Ok(left) = until.duration_since(now)
+            && !left.is_zero()
         {
-            return Err(Next::Refused(error.clone()));
+            // Whoever may ask again is to do so when the others may.
+            let left = error.retry_after().map(|_| left);
+            return Err(Next::Refused(error.clone().with_retry_after(left)));
         }
         let flight = flight.unwrap_or_else(|| {
             let inner = Arc::clone(&self.0);
@@ -178,16 +189,26 @@ impl Renewing {
             state.flight = flight.downgrade();
             flight
         });
-        Err(Next::Wait(flight))
+        Err(wait(flight))
     }
 }
 
 enum Next {
+    /// Nothing is there but this.
     Wait(Shared<Flight>),
+    /// The old ones serve for a while yet.
+    Renew(Shared<Flight>),
     Refused(Error),
 }
 
 impl Inner {
+    /// What is held, as long as it is valid.
+    fn valid(&self, now: SystemTime) -> Option<Credentials> {
+        let state = self.lock();
+        let held = state.held.as_ref().filter(|held| held.valid(now))?;
+        Some(held.credentials.clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Each change is written whole; a panic elsewhere leaves a good state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -206,14 +227,20 @@ impl Inner {
             },
             Err(error) => error,
         };
-        if error.status().is_some() && !error.is_retryable() {
-            let until = now.checked_add(REFUSED).unwrap_or(now);
+        let asked = error.retry_after().map(|wait| wait.min(REFUSED));
+        let silence = if error.status().is_some() && !error.is_retryable() {
+            Some(REFUSED)
+        } else {
+            asked
+        };
+        if let Some(silence) = silence {
+            let until = now.checked_add(silence).unwrap_or(now);
             state.refused = Some((error.clone(), until));
         }
         let Some(held) = state.held.as_mut().filter(|held| held.valid(now)) else {
             return Err(error);
         };
-        held.postpone(now);
+        held.postpone(now, asked.unwrap_or_default());
         tracing::warn!(
             source = ?self.source,
             %error,
@@ -275,6 +302,15 @@ impl ProvideCredentials for Renewing {
             match self.next(tools) {
                 Ok(credentials) => Ok(credentials),
                 Err(Next::Wait(flight)) => flight.await,
+                Err(Next::Renew(flight)) => {
+                    match select(flight, tools.clock.sleep(PATIENCE)).await {
+                        Either::Left((outcome, _)) => outcome,
+                        Either::Right(((), flight)) => match self.0.valid(tools.clock.now()) {
+                            Some(credentials) => Ok(credentials),
+                            None => flight.await,
+                        },
+                    }
+                }
                 Err(Next::Refused(error)) => Err(error),
             }
         })

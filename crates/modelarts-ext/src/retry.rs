@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
 use reqwest::{StatusCode, header::HeaderMap};
-use tower::retry::budget::TpsBudget;
+
+use crate::budget::Budget;
 
 /// How often and for how long a call is tried.
 #[derive(Clone, Debug)]
@@ -20,11 +21,11 @@ pub struct RetryPolicy {
     /// The longest pause of all. Default 20 seconds.
     pub cap: Duration,
     /// How many retries a second all calls of the client together may make, however
-    /// few calls there are. Default 10.
+    /// few calls there are. What is not used in ten seconds is lost. Default 10.
     pub budget_per_second: u32,
     /// How many more retries they may make, as a share of their calls: 0.2 is one
     /// for every five. So a service in trouble gets little more than the usual load.
-    /// Default 0.2.
+    /// The share of a hundred calls is kept at the most. Default 0.2.
     pub budget_share: f32,
 }
 
@@ -83,18 +84,8 @@ impl RetryPolicy {
     }
 
     /// The budget that the calls of one client share.
-    pub(crate) fn make_budget(&self) -> TpsBudget {
-        // The bounds are those that the budget panics beyond.
-        let share = if self.budget_share.is_nan() {
-            0.0
-        } else {
-            self.budget_share.clamp(0.0, 1000.0)
-        };
-        TpsBudget::new(
-            Duration::from_secs(10),
-            self.budget_per_second.min(100_000),
-            share,
-        )
+    pub(crate) fn make_budget(&self, now: SystemTime) -> Budget {
+        Budget::new(self.budget_per_second, self.budget_share, now)
     }
 
     /// The longest pauses, one after each attempt but the last.
@@ -110,8 +101,15 @@ impl RetryPolicy {
 
 /// Full jitter: anything up to the ceiling, so that clients that failed together
 /// do not come back together.
-pub(crate) fn jitter(ceiling: Duration) -> Duration {
+fn jitter(ceiling: Duration) -> Duration {
     ceiling.mul_f64(fastrand::f64())
+}
+
+/// How long to wait before trying again. What the service says wins, but a date that has
+/// passed, or a 0, is no reason to hurry.
+pub(crate) fn pause(said: Option<Duration>, ceiling: Duration) -> Duration {
+    said.filter(|wait| !wait.is_zero())
+        .unwrap_or_else(|| jitter(ceiling))
 }
 
 /// What became of one attempt.
@@ -144,8 +142,9 @@ pub(crate) fn may_retry(effect: Effect, attempt: Attempt) -> bool {
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
     let value = value.trim();
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More seconds than there are numbers is still a long time, and not none.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
     Some(
@@ -200,6 +199,10 @@ mod tests {
         };
         assert_eq!(header("7"), Some(Duration::from_secs(7)));
         assert_eq!(
+            header("99999999999999999999999"),
+            Some(Duration::from_secs(u64::MAX))
+        );
+        assert_eq!(
             header("Sun, 06 Nov 1994 08:50:37 GMT"),
             Some(Duration::from_secs(60))
         );
@@ -207,7 +210,9 @@ mod tests {
             header("Sun, 06 Nov 1994 08:00:00 GMT"),
             Some(Duration::ZERO)
         );
-        assert_eq!(header("soon"), None);
+        for text in ["soon", "", "-7", "7 s"] {
+            assert_eq!(header(text), None, "{text}");
+        }
         assert_eq!(retry_after(&HeaderMap::new(), now), None);
     }
 

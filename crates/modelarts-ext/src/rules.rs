@@ -82,7 +82,7 @@ const LOCAL_PATHS: &[&str] = &[
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
     // What the job is.
-    rule(&["kind"], "a kind of job that the cloud has", INVALID, "use job", switch::kind),
+    rule(&["kind"], "the cloud has this kind of job: job or visualization_job; on Huawei Cloud others, too", INVALID, "use job", switch::kind),
     rule(&["tasks", "spec"], "tasks and spec exclude each other", INVALID, "leave one out", code::tasks_or_spec),
     rule(&[ANNOTATIONS], "the number of retries is 1 to 3; on Huawei Cloud 1 to 128", INVALID, "set a number that the cloud takes, or leave auto restart out", switch::retries),
     rule(&[ANNOTATIONS], "switches are true or false", INVALID, "write \"true\" or \"false\"", switch::switches),
@@ -97,7 +97,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&[CODE_DIR], "a boot file needs its code directory", INVALID, "give the directory that holds the boot file", code::code_dir),
     rule(&[BOOT_FILE], "without an image of its own a job has a boot file", INVALID, "give the script that is started", code::boot_file),
     rule(&[COMMAND], "boot file and command exclude each other", INVALID, "leave one out: a boot file is for a preset image, a command for an image of your own", code::boot_or_command),
-    rule(&[COMMAND, IMAGE_URL], "a custom image and its command come together", IMAGE, "give both", code::image_and_command),
+    rule(&[COMMAND, IMAGE_URL], "a custom image and its command come together", IMAGE, "give both, or a boot file for a preset image", code::image_and_command),
     rule(&["algorithm.engine"], "a boot file needs an engine: by id, by name and version, or an image", INVALID, "name the engine that runs the boot file", code::engine),
     rule(&["algorithm.engine.engine_name", "algorithm.engine.engine_version"], "the name and the version of an engine come together", INVALID, "give both", code::engine_pair),
     rule(&["algorithm.engine.engine_name"], "the version of an engine beside an image needs its name", "ModelArts.2830", "give the name too, or neither", code::engine_beside_image),
@@ -138,7 +138,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["algorithm.inputs[].remote"], "an input comes from OBS or from a data set, one of the two", INVALID, "give one of the two", channel::one_source),
     rule(&["algorithm.inputs[].remote.dataset.version_id"], "a data set needs its version, unless service_type is V3", INVALID, "give the version", channel::dataset_version),
     rule(&["tasks[].algorithm.inputs[].remote.dataset"], "tasks of heterogeneous jobs read from OBS only", INVALID, "give an OBS path", channel::tasks_from_obs),
-    rule(&[CODE_DIR, BOOT_FILE, "algorithm.autosearch_config_path", "algorithm.autosearch_framework_path", "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "an OBS path is obs://bucket/path or /bucket/path, without . and ..", OBS, "correct the path", channel::obs_paths),
+    rule(&[CODE_DIR, BOOT_FILE, "algorithm.autosearch_config_path", "algorithm.autosearch_framework_path", "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "an OBS path is obs://bucket/path or /bucket/path, without . and ..", OBS, "write it in full, such as obs://bucket/directory/file", channel::obs_paths),
 
     // Where it runs.
     rule(&["spec"], "a job has resources", INVALID, "give a flavor or a pool", resource::spec),

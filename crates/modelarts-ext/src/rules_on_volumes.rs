@@ -10,11 +10,14 @@ const KINDS: [(&str, &str); 3] = [
 ];
 /// The most SFS Turbo file systems of one job.
 const MOST_NFS: usize = 8;
-/// What the platform mounts. The user guide names the first three "such as"; the
-/// others are where it puts code, data and logs.
-const TAKEN: [&str; 7] = [
+/// What the platform mounts. The user guide names `/`, `/cache` and
+/// `/home/ma-user/modelarts` "such as"; the others are where it puts code, data and
+/// logs, and what these lie in.
+const TAKEN: [&str; 9] = [
     "/",
     "/cache",
+    "/home",
+    "/home/ma-user",
     "/home/ma-user/modelarts",
     "/home/ma-user/modelarts/inputs",
     "/home/ma-user/modelarts/outputs",

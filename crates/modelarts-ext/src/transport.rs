@@ -21,16 +21,16 @@ use reqwest::{
     Request, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
 };
-use tower::retry::budget::{Budget, TpsBudget};
 use tracing::Instrument;
 
 use crate::{
     auth::{Credentials, Kind, ProvideCredentials, Tools},
+    budget::Budget,
     clock::{Clock, since},
     error::{Error, ErrorKind},
     record::Record,
     refusal::{self, Refusal},
-    retry::{Attempt, RetryPolicy, jitter, may_retry, retry_after},
+    retry::{Attempt, RetryPolicy, may_retry, pause, retry_after},
     sign::{self, Signing},
 };
 
@@ -66,15 +66,15 @@ pub(crate) struct Sender {
 /// What the calls of one client have in common.
 pub(crate) struct Common {
     /// What retries are paid from.
-    budget: TpsBudget,
+    budget: Budget,
     /// How far the clock of the gateway is ahead of ours, in seconds.
     skew: AtomicI64,
 }
 
 impl Common {
-    pub(crate) fn new(policy: &RetryPolicy) -> Self {
+    pub(crate) fn new(policy: &RetryPolicy, now: SystemTime) -> Self {
         Self {
-            budget: policy.make_budget(),
+            budget: policy.make_budget(now),
             skew: AtomicI64::new(0),
         }
     }
@@ -207,7 +207,7 @@ impl Sender {
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
             let mut used = None;
-            let outcome = self
+            let mut outcome = self
                 .within(left, async {
                     let (outgoing, credentials) = self.prepare(request, record).await.map_err(
                         // An IAM that cannot be reached for the moment is like a service
@@ -223,16 +223,22 @@ impl Sender {
                     self.attempt(http, outgoing).await
                 })
                 .await;
+            if let (Err(broken), None) = (&mut outcome, &used) {
+                // Time ran out while there were no credentials yet.
+                broken.attempt = Attempt::NotSent;
+            }
             let (attempt, wait, permanent) = match &outcome {
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
                     retry_after(&answer.headers, self.now()),
                     false,
                 ),
-                Err(broken) => (broken.attempt, None, broken.permanent),
+                // An IAM that is asked for credentials may want to be left alone, too.
+                Err(broken) => (broken.attempt, broken.error.retry_after(), broken.permanent),
             };
             record.update(|facts| {
                 facts.uncertain |= is_uncertain(attempt);
+                facts.retry_after = wait;
                 let answer = outcome.as_ref().ok();
                 facts.status = answer.map(|answer| answer.status.as_u16());
                 facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
@@ -246,16 +252,12 @@ impl Sender {
             let pause = again
                 .then(|| ceilings.next())
                 .flatten()
-                .map(|ceiling| {
-                    // A date that has passed, or a 0, is no reason to hurry.
-                    wait.filter(|wait| !wait.is_zero())
-                        .unwrap_or_else(|| jitter(ceiling))
-                })
+                .map(|ceiling| pause(wait, ceiling))
                 .filter(|pause| {
                     let after = since(&*self.clock, started).saturating_add(*pause);
                     after < self.retry.max_elapsed && after < self.timeout
                 })
-                .filter(|_| self.shared.budget.withdraw());
+                .filter(|_| self.shared.budget.withdraw(self.clock.now()));
             let Some(pause) = pause else {
                 return outcome.map_err(|broken| broken.error);
             };

@@ -313,6 +313,36 @@ fn recommendations_are_warnings() {
         warnings(algorithm(in_image)),
         ["algorithm.local_code_dir = \"/home/a\": it has no effect on code that lies in the image"]
     );
+    let input = |path: &str| algorithm(json!({"inputs": [channel("data_url", path)]}));
+    assert_eq!(
+        warnings(input("/home/me/data")),
+        [
+            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home in \
+             OBS, not a path on a machine; write obs:// if that is meant, or upload the files"
+        ]
+    );
+    assert_eq!(warnings(input("obs://home/me/data")), [""; 0]);
+    let volume = |server: &str| {
+        let volume = json!({"nfs": {"nfs_server_path": server, "local_path": "/mnt/a"}});
+        let resource = json!({"pool_id": "p", "flavor_id": null});
+        warnings(json!({"spec": {"resource": resource, "volumes": [volume]}}))
+    };
+    assert_eq!(volume("10.0.0.5:/share"), [""; 0]);
+    assert_eq!(
+        volume("10.0.0.5"),
+        [
+            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": a file system is named by its \
+             server and a path, such as 10.0.0.5:/share"
+        ]
+    );
+    let search = json!({"reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}]});
+    assert_eq!(
+        warnings(algorithm(json!({"policies": {"auto_search": search}}))),
+        [
+            "algorithm.policies.auto_search.search_params is missing: the search varies nothing; \
+             say what it varies, or leave it out"
+        ]
+    );
     let annotations =
         json!({"metadata": {"annotations": {"tensorboard/enabled": "true", "team": "a"}}});
     assert_eq!(

@@ -76,15 +76,15 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
         [
             "algorithm.bootfile: there is no such field; did you mean boot_file?",
             "algorithm.codeDir: there is no such field; did you mean code_dir?",
-            "algorithm.engine = \"PyTorch\": an object; write what is wanted",
-            "algorithm.environments (its value is not shown): an object; write what is wanted",
+            "algorithm.engine = \"PyTorch\": an object; change its type",
+            "algorithm.environments (its value is not shown): an object; change its type",
             "algorithm.inputs[0].remote.obs.obsurl: there is no such field; did you mean obs_url?",
             "metadata.id: the service sets this field; leave it out",
             "metadata.xyz: there is no such field; leave it out",
             "metdata: there is no such field; did you mean metadata?",
-            "spec.resource.node_count = \"two\": a whole number; write what is wanted",
-            "spec.schedule_policy.preemptible = \"no\": true or false; write what is wanted",
-            "spec.volumes = {\"nfs\":{}}: a list; write what is wanted",
+            "spec.resource.node_count = \"two\": a whole number; change its type",
+            "spec.schedule_policy.preemptible = \"no\": true or false; change its type",
+            "spec.volumes = {\"nfs\":{}}: a list; change its type",
             "status: the service sets this field; leave it out",
         ]
     );
@@ -96,10 +96,119 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
     assert!(!error.to_string().contains("secret"));
 
     let message = |text: &str| refused(client().training_jobs().from_json(text)).to_string();
-    assert_eq!(message("[]"), "the document is no object, as a job is");
+    assert_eq!(
+        message("[]"),
+        "the document is no object; a job is one, with metadata, algorithm and spec"
+    );
     assert!(message("{").starts_with("not JSON: "), "{}", message("{"));
-    let error = refused(client().training_jobs().from_yaml("a: [")).to_string();
-    assert!(error.starts_with("not YAML: "), "{error}");
+    assert_eq!(
+        message(
+            r#"{"metadata": {"name": "a",
+                                 "name": "b"}}"#
+        ),
+        "not JSON: the key \"name\" comes twice at line 2 column 39"
+    );
+}
+
+#[test]
+fn text_is_taken_as_it_is_written() {
+    let text = "
+metadata: {name: 007, description: null}
+algorithm:
+  environments: {A: 010, B: yes, C: 1e3, D: 0x10, E: 1.50, F: null, 7: ~, G: \"null\", H: $HOME}
+  parameters:
+    - {name: rate, value: 1e-05, constraint: {required: yes, valid_range: [0.10, 1.0]}}
+spec: {resource: {flavor_id: f, node_count: 2}}
+";
+    let job = client().training_jobs().from_yaml(text).unwrap();
+    assert_eq!(
+        job.body(),
+        json!({
+            "kind": "job",
+            "metadata": {"name": "007"},
+            "algorithm": {
+                "environments": {
+                    "A": "010", "B": "yes", "C": "1e3", "D": "0x10", "E": "1.50", "G": "null",
+                    "H": "$HOME",
+                },
+                "parameters": [{"name": "rate", "value": "1e-05",
+                    "constraint": {"required": true, "valid_range": ["0.10", "1.0"]}}],
+            },
+            "spec": {"resource": {"flavor_id": "f", "node_count": 2}},
+        })
+    );
+}
+
+#[test]
+fn yaml_may_refer_to_itself() {
+    let text = "
+metadata: {name: a}
+algorithm:
+  inputs:
+    - &data {name: data_url, access_method: env, remote: {obs: {obs_url: /bucket/a}}}
+    - {<<: *data, name: more}
+";
+    let job = client().training_jobs().from_yaml(text).unwrap();
+    assert_eq!(
+        job.body()["algorithm"]["inputs"][1],
+        json!({"name": "more", "access_method": "env",
+            "remote": {"obs": {"obs_url": "/bucket/a"}}})
+    );
+}
+
+#[test]
+fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
+    let said = |text: &str| {
+        let error = refused(client().training_jobs().from_yaml(text));
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        error.to_string()
+    };
+    let deep = "a: ".to_owned() + &"[".repeat(100_000);
+    let bomb: String = (b'b'..=b'z').fold("a: &a [x, x, x, x]\n".into(), |text, name| {
+        let (name, before) = (char::from(name), char::from(name - 1));
+        text + &format!("{name}: &{name} [*{before}, *{before}, *{before}, *{before}]\n")
+    });
+    for (text, wanted) in [
+        (
+            "metadata: {name: a}\nmetadata: {name: b}",
+            "not YAML: duplicate mapping key `metadata` is not allowed here at line 2, column 1",
+        ),
+        (
+            "algorithm:\n\tenvironments: {PASSWORD: hunter2}",
+            "not YAML: tabs disallowed within this context (block indentation) at line 2, column 2",
+        ),
+        (
+            "metadata: {name: a}\n---\nmetadata: {name: b}",
+            "not YAML: only single YAML document expected but multiple found at line 3, column 1",
+        ),
+        (
+            "metadata: *gone",
+            "not YAML: reference to unknown value at line 1, column 11",
+        ),
+        (
+            "",
+            "the document is empty; a job is an object with metadata, algorithm and spec",
+        ),
+        (
+            "# a comment",
+            "the document is empty; a job is an object with metadata, algorithm and spec",
+        ),
+        (
+            "job",
+            "the document is no object; a job is one, with metadata, algorithm and spec",
+        ),
+        (
+            "metadata: {name: a, <<: 5}",
+            "not YAML: YAML merge value must be mapping or sequence of mappings at line 1, column 25",
+        ),
+        (deep.as_str(), "not YAML: "),
+        (bomb.as_str(), "not YAML: "),
+    ] {
+        let said = said(text);
+        assert!(said.starts_with(wanted), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+        assert!(said.len() < 200, "{said}");
+    }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
-use modelarts_ext::{Job, LogItem, News, RetryPolicy};
+use modelarts_ext::{Cloud, Job, LogAccess, LogItem, News, RetryPolicy, Series};
 use serde_json::json;
 use support::{Gate, Reply, Server, Site, TestClock, json_answer};
 
@@ -133,7 +133,7 @@ async fn a_log_is_followed_across_restarts_of_its_task() {
 }
 
 /// What is told, as lines.
-fn lines(news: &[News], id: &str) -> Vec<String> {
+fn told(news: &[News], id: &str) -> Vec<String> {
     let lines = news.iter().map(|news| match news {
         News::Phase(job) => format!("= {}", job.phase()),
         News::Event(event) => format!("! {}", event.message().replace(id, "ID")),
@@ -160,7 +160,7 @@ async fn a_job_is_followed_as_a_whole() {
     });
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
     assert_eq!(
-        lines(&news, job.id()),
+        told(&news, job.id()),
         [
             "= Running",
             "! Training job created.",
@@ -191,7 +191,7 @@ async fn all_tasks_of_a_job_are_followed() {
     let job = site.run(site.script("many", script).nodes(2)).await;
     let news = job.follow().quiet(Duration::ZERO).stream();
     let news: Vec<_> = news.try_collect().await.unwrap();
-    let lines = lines(&news, job.id());
+    let lines = told(&news, job.id());
     for task in ["worker-0", "worker-1"] {
         let index = &task[7..];
         let line = lines
@@ -223,7 +223,7 @@ async fn a_job_that_is_deleted_vanishes() {
     });
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
     assert_eq!(
-        lines(&news, job.id()),
+        told(&news, job.id()),
         [
             "= Pending",
             "! Training job created.",
@@ -247,7 +247,7 @@ async fn answers_that_fail_in_passing_do_not_end_it() {
         site.fault(1, operation, Fault::Reset);
     }
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
-    let lines = lines(&news, job.id());
+    let lines = told(&news, job.id());
     assert_eq!(
         lines.iter().filter(|line| line.starts_with('!')).count(),
         12
@@ -314,4 +314,172 @@ async fn a_job_tells_what_people_look_for() {
         (new.log_dirs().count(), new.log_object("worker-0")),
         (0, None)
     );
+}
+
+/// A job of Huawei Cloud.
+async fn huawei(replies: impl IntoIterator<Item = Reply>) -> (Server, Job) {
+    let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
+    let client = server
+        .client(&TestClock::new())
+        .cloud(Cloud::Huawei)
+        .build()
+        .unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    (server, job)
+}
+
+fn numbered(first: u32, text: &str) -> Reply {
+    let lines = u32::try_from(text.lines().count()).unwrap();
+    let body = json!({"start_line": first.to_string(), "lines": lines, "content": text,
+                      "end_line": (first + lines.max(1) - 1).to_string()});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+fn no_such_route() -> Reply {
+    let body = json!({"error_code": "APIG.0101", "error_msg": "The API does not exist"});
+    json_answer("404 Not Found", "", &body.to_string())
+}
+
+/// What was asked for, without what is before the log.
+fn asked(server: &Server) -> Vec<String> {
+    let requests = server.requests();
+    let paths = requests.iter().filter_map(|request| {
+        let path = request.split(' ').nth(1)?;
+        Some(path.split_once("/logs/")?.1.to_owned())
+    });
+    paths.collect()
+}
+
+#[tokio::test]
+async fn a_log_is_read_by_line_numbers_where_the_cloud_has_them() {
+    let (server, job) = huawei([
+        details("Running"),
+        json_answer("204 No Content", "", ""),
+        details("Completed"),
+        numbered(1, "one\ntwo\n"),
+        numbered(2, "two\n"),
+        numbered(1, ""),
+        numbered(2, ""),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
+    assert_eq!(
+        asked(&server),
+        [
+            "worker-0?lines=500&order=asc",
+            "worker-0?lines=500&order=asc",
+            "worker-0?base_line=1&lines=500&order=asc",
+            "worker-0?base_line=1&lines=500&order=desc",
+            "worker-0?base_line=2&lines=500&order=asc",
+        ]
+    );
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
+    let answers = || [details("Completed"), no_such_route(), preview("one\ntwo\n")];
+    let (server, job) = huawei(answers()).await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
+    assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
+
+    // Who wants numbers is told, and not that the job is gone.
+    let (_server, job) = huawei(answers()).await;
+    let log = job
+        .logs("worker-0")
+        .read_by(LogAccess::LineNumbers)
+        .follow();
+    let error = log.try_collect::<Vec<_>>().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the service does not give lines of logs by their numbers; read the log by preview"
+    );
+    assert!(!error.is_not_found());
+
+    // Elsewhere nobody asks for them.
+    let (server, _, job) = scripted([details("Completed"), preview("one\n")]).await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    assert_eq!(log.try_collect::<Vec<_>>().await.unwrap().len(), 1);
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_long_log_is_the_same_in_both_ways() {
+    let site = Site::start().await;
+    let script = "for i in range(1234): print(i % 7)\nprint('no end', end='')";
+    let job = site.run(site.script("long", script)).await;
+    for access in [LogAccess::Preview, LogAccess::LineNumbers] {
+        let log = job.logs("worker-0").read_by(access).quiet(Duration::ZERO);
+        let items: Vec<_> = log.follow().try_collect().await.unwrap();
+        let lines = (0..1234).map(|number| (number % 7).to_string());
+        let lines = lines.chain(["no end".to_owned()]).map(LogItem::Line);
+        assert_eq!(items, lines.collect::<Vec<_>>(), "{access:?}");
+        // And all of it comes before the end of its task.
+        let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
+        let news: Vec<_> = follow.stream().try_collect().await.unwrap();
+        let lines = told(&news, job.id());
+        let last = lines
+            .iter()
+            .rposition(|line| line == "worker-0: 1")
+            .unwrap();
+        let end = "! [worker-0] Training finished. Exit code 0.";
+        assert!(last < lines.iter().position(|line| line == end).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_series_from_the_start_of_the_job() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let script = gate.script("block = bytearray(40 << 20)", "");
+    let mut job = site.script("measured", &script).submit().await.unwrap();
+    assert!(job.metrics("worker-0").await.unwrap_err().is_not_ready());
+    let waiting = gate.reached().await;
+    job.refresh().await.unwrap();
+    let start = job.started_at().unwrap();
+    let mut tries = 0;
+    // The emulator looks once in a while, in real time.
+    let series = loop {
+        tries += 1;
+        assert!(tries < 10_000, "there are no values");
+        if tries % 100 == 1 {
+            site.clock.advance(seconds(60));
+        }
+        match job.metrics("worker-0").await {
+            Err(error) => assert!(error.is_not_ready(), "{error}"),
+            Ok(series) if series.iter().all(Series::is_blank) => {}
+            Ok(series) => break series,
+        }
+    };
+    let names: Vec<_> = series.iter().map(Series::metric).collect();
+    assert_eq!(
+        names,
+        [
+            "cpuUsage",
+            "memUsage",
+            "gpuUtil",
+            "gpuMemUsage",
+            "npuUtil",
+            "npuMemUsage"
+        ]
+    );
+    let memory = &series[1];
+    let points: Vec<_> = memory.points().collect();
+    assert_eq!(points[0], (start, None));
+    assert_eq!(points[1], (start + seconds(60), None));
+    assert_eq!(points[2].0, start + seconds(120));
+    let (time, value) = memory.last().unwrap();
+    assert!(time >= start + seconds(120));
+    // 40 MB and Python itself, of 32 GB.
+    assert!(value > 0.12 && value < 1.0, "{value}");
+    assert!(series[2..].iter().all(Series::is_blank));
+    assert_eq!(series[2].points().count(), points.len());
+    waiting.let_through().await;
+
+    let error = job.metrics("worker-9").await.unwrap_err();
+    assert!(error.to_string().contains("worker-9"), "{error}");
 }

@@ -742,7 +742,8 @@ async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
                 .flavor("modelarts.vm.cpu.2u")
                 .command(format!("run {ENVIRONMENT}"));
             print(&mut printed, &create);
-            create.submit().await.map(named)
+            // One call, as with the other effects.
+            create.without_look_up().submit().await.map(named)
         }
     };
     if let Err(error) = &result {

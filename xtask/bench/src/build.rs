@@ -1,21 +1,56 @@
 //! What the SDK costs a clean build.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use nix::sys::{
     resource::{UsageWho, getrusage},
     time::TimeValLike,
 };
 
-const ROUNDS: usize = 3;
+/// What one would write without us: a request, and JSON.
+const BARE: &str = r#"
+#[tokio::main]
+async fn main() {
+    let answer = reqwest::get("http://127.0.0.1").await.unwrap();
+    let value: serde_json::Value = answer.json().await.unwrap();
+    println!("{value}");
+}
+"#;
 
-const OURS: &str = r#"
+/// The generated client with the least transport there can be.
+const API: &str = r#"
+use modelarts_api::{BoxFuture, Client, Context, Operation, Transport, TransportError};
+
+struct Plain;
+
+impl Transport for Plain {
+    fn execute<'a>(
+        &'a self,
+        http: &'a reqwest::Client,
+        request: reqwest::Request,
+        _: &'static Operation,
+    ) -> BoxFuture<'a, Result<reqwest::Response, TransportError>> {
+        Box::pin(async { http.execute(request).await.map_err(TransportError::Http) })
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    let http = reqwest::Client::new();
+    let client = Client::new_with_client("http://127.0.0.1", http, Context::new(std::sync::Arc::new(Plain)));
+    let job = client.show_training_job_details().project_id("p").training_job_id("j").send().await.unwrap();
+    println!("{}", serde_json::to_string(&*job).unwrap());
+}
+"#;
+
+const EXT: &str = r#"
 #[tokio::main]
 async fn main() {
     let client = modelarts_ext::Client::from_env().unwrap();
@@ -24,47 +59,118 @@ async fn main() {
 }
 "#;
 
-const FLOOR: &str = r#"
-#[tokio::main]
-async fn main() {
-    let answer = reqwest::get("https://example.com").await.unwrap();
-    let value: serde_json::Value = answer.json().await.unwrap();
-    println!("{value}");
-}
-"#;
+/// The dependencies of every program.
+const COMMON: &str = "serde_json = \"1\"\n\
+    tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n";
+/// reqwest as modelarts-api has it, which brings no TLS.
+const PLAIN: &str = "reqwest = { version = \"0.13\", default-features = false, \
+    features = [\"json\", \"query\", \"stream\"] }\n";
+/// reqwest as modelarts-ext has it: TLS by rustls with ring and the platform's certificates.
+const TLS: &str = "reqwest = { version = \"0.13\", default-features = false, \
+    features = [\"json\", \"query\", \"stream\", \"gzip\", \"system-proxy\", \"rustls-no-provider\"] }\n\
+    rustls = { version = \"0.23\", default-features = false, features = [\"std\", \"ring\", \"tls12\", \"logging\"] }\n\
+    rustls-platform-verifier = \"0.7\"\n";
 
-/// Compares clean debug builds of two small programs.
-pub fn compare() -> Result<()> {
-    let ext = root().join("crates/modelarts-ext");
-    let common = "tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\nserde_json = \"1\"\n";
-    let ours = format!("modelarts-ext = {{ path = {ext:?} }}\n{common}");
-    let floor = format!("reqwest = {{ version = \"0.13\", features = [\"json\"] }}\n{common}");
-    let floor = Program::new("floor", &floor, FLOOR)?;
-    let ours = Program::new("ours", &ours, OURS)?;
-    let mut rows = Vec::new();
-    for _ in 0..ROUNDS {
-        rows.push((ours.build()?, floor.build()?));
+/// Which of our crates is measured.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Crate {
+    Api,
+    Ext,
+}
+
+/// A program: its name, dependencies, source, and the ratio that it may reach.
+type Case = (&'static str, String, &'static str, &'static str);
+
+/// Compares clean debug builds of small programs, each against one that does the same
+/// request with reqwest and serde_json alone.
+pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
+    ensure!(rounds > 0, "--rounds is 0; measure at least once");
+    let lines = fs::read_to_string(root().join("crates/modelarts-api/generated/modelarts.rs"))?;
+    println!(
+        "Clean debug builds, offline, rounds in turn: {rounds}; medians. Generated lines: {}.\n",
+        lines.lines().count()
+    );
+    if only != Some(Crate::Ext) {
+        let api = |more: &str| format!("{PLAIN}{}", ours("modelarts-api", more));
+        table(
+            rounds,
+            &[
+                ("reqwest, serde_json", PLAIN.to_owned(), BARE, ""),
+                ("modelarts-api, generated", api(""), API, "2.3"),
+                (
+                    "modelarts-api, packaged file",
+                    api(", default-features = false"),
+                    API,
+                    "1.6",
+                ),
+            ],
+        )?;
     }
-    println!("Clean debug build of a program, {ROUNDS} rounds in turn; medians:\n");
-    println!("| | CPU, s | wall, s |\n|---|---|---|");
-    let middle =
-        |part: fn(&(Cost, Cost)) -> f64| crate::timing::median(rows.iter().map(part).collect());
-    println!(
-        "| modelarts-ext | {:.1} | {:.1} |",
-        middle(|r| r.0.cpu),
-        middle(|r| r.0.wall)
-    );
-    println!(
-        "| reqwest, tokio, serde_json | {:.1} | {:.1} |",
-        middle(|r| r.1.cpu),
-        middle(|r| r.1.wall)
-    );
-    println!(
-        "| **ratio** (target 2.3 at the most) | **{:.2}** | **{:.2}** |\n",
-        middle(|r| r.0.cpu / r.1.cpu),
-        middle(|r| r.0.wall / r.1.wall)
-    );
+    if only != Some(Crate::Api) {
+        let packaged = ", default-features = false, features = [\"rustls\"]";
+        table(
+            rounds,
+            &[
+                ("reqwest with TLS, serde_json", TLS.to_owned(), BARE, ""),
+                (
+                    "modelarts-ext, generated",
+                    ours("modelarts-ext", ""),
+                    EXT,
+                    "2.3",
+                ),
+                (
+                    "modelarts-ext, packaged file",
+                    ours("modelarts-ext", packaged),
+                    EXT,
+                    "none",
+                ),
+            ],
+        )?;
+    }
     Ok(())
+}
+
+/// Measures programs against the first of them.
+fn table(rounds: usize, cases: &[Case]) -> Result<()> {
+    let programs = cases
+        .iter()
+        .map(|(_, dependencies, main, _)| Program::new(dependencies, main))
+        .collect::<Result<Vec<_>>>()?;
+    let mut costs = vec![Vec::new(); programs.len()];
+    for _ in 0..rounds {
+        for ((program, costs), (name, ..)) in programs.iter().zip(&mut costs).zip(cases) {
+            let cost = program.build()?;
+            // It takes long; say that something happens.
+            eprintln!("{name}: {:.1} s CPU, {:.1} s", cost.cpu, cost.wall);
+            costs.push(cost);
+        }
+    }
+    println!("| a program with | crates | CPU, s | wall, s | CPU ratio | wall ratio | target |");
+    println!("|---|---|---|---|---|---|---|");
+    for ((program, ours), (name, _, _, target)) in programs.iter().zip(&costs).zip(cases) {
+        let figure =
+            |part: fn(&Cost) -> f64| crate::timing::median(ours.iter().map(part).collect());
+        let ratio = |part: fn(&Cost) -> f64| {
+            let pairs = ours.iter().zip(&costs[0]);
+            crate::timing::median(pairs.map(|(it, bare)| part(it) / part(bare)).collect())
+        };
+        println!(
+            "| {name} | {} | {:.1} | {:.1} | {:.2} | {:.2} | {target} |",
+            program.crates()?,
+            figure(|cost| cost.cpu),
+            figure(|cost| cost.wall),
+            ratio(|cost| cost.cpu),
+            ratio(|cost| cost.wall),
+        );
+    }
+    println!();
+    Ok(())
+}
+
+/// One of our crates as a dependency.
+fn ours(name: &str, more: &str) -> String {
+    let path = root().join("crates").join(name);
+    format!("{name} = {{ path = {path:?}{more} }}\n")
 }
 
 fn root() -> PathBuf {
@@ -72,6 +178,7 @@ fn root() -> PathBuf {
     manifest.ancestors().nth(2).unwrap_or(manifest).to_owned()
 }
 
+#[derive(Clone, Copy)]
 struct Cost {
     wall: f64,
     cpu: f64,
@@ -82,47 +189,70 @@ struct Program {
 }
 
 impl Program {
-    /// A package with these dependencies, which are downloaded already.
-    fn new(name: &str, dependencies: &str, main: &str) -> Result<Self> {
+    /// A package with these dependencies, which are downloaded already: every version is
+    /// that of the workspace.
+    fn new(dependencies: &str, main: &str) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::create_dir(dir.path().join("src"))?;
         fs::write(dir.path().join("src/main.rs"), main)?;
         fs::write(
             dir.path().join("Cargo.toml"),
             format!(
-                "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-                 [dependencies]\n{dependencies}\n[workspace]\n"
+                "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+                 [dependencies]\n{COMMON}{dependencies}\n[workspace]\n"
             ),
         )?;
-        // The same versions on both sides as far as they share them.
         fs::copy(root().join("Cargo.lock"), dir.path().join("Cargo.lock"))?;
-        let program = Self { dir };
-        program.cargo("fetch")?;
-        Ok(program)
+        Ok(Self { dir })
     }
 
     fn build(&self) -> Result<Cost> {
-        let target = self.dir.path().join("target");
-        if target.exists() {
-            fs::remove_dir_all(&target)?;
-        }
         let before = children();
         let begin = Instant::now();
-        self.cargo("build")?;
-        Ok(Cost {
+        let status = self.cargo(&["build", "--quiet"]).status()?;
+        let cost = Cost {
             wall: begin.elapsed().as_secs_f64(),
             cpu: children().saturating_sub(before).as_secs_f64(),
-        })
+        };
+        ensure!(status.success(), "cargo build: {status}");
+        // The next one begins clean, and the disk is not ours alone.
+        fs::remove_dir_all(self.dir.path().join("target"))?;
+        Ok(cost)
     }
 
-    fn cargo(&self, command: &str) -> Result<()> {
-        let status = Command::new("cargo")
-            .args([command, "--quiet"])
+    /// How many packages are built, those that only build scripts need among them.
+    fn crates(&self) -> Result<usize> {
+        let tree = [
+            "tree",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--no-dedupe",
+        ];
+        let output = self.cargo(&tree).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "cargo tree: {}", output.status);
+        let text = String::from_utf8(output.stdout).context("cargo tree")?;
+        let names = text.lines().filter_map(|line| line.split_once(' '));
+        // A name and a version; what follows says what kind it is.
+        let crates: BTreeSet<_> = names
+            .map(|(name, rest)| (name, rest.split(' ').next()))
+            .collect();
+        Ok(crates.len())
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command
+            .args(arguments)
+            .arg("--offline")
             .env("CARGO_TARGET_DIR", self.dir.path().join("target"))
-            .current_dir(self.dir.path())
-            .status()?;
-        ensure!(status.success(), "cargo {command}: {status}");
-        Ok(())
+            // Users have our crates from a registry, whose crates are not built so.
+            .env("CARGO_INCREMENTAL", "0")
+            // What the user builds this program with is not what is measured.
+            .env_remove("RUSTFLAGS")
+            .current_dir(self.dir.path());
+        command
     }
 }
 

@@ -1,17 +1,20 @@
-//! What one would write without an SDK: reqwest, serde, and ten lines that sign.
-//! Not careful about anything: no retries, no limits, no readable errors.
+//! What a careful user would write without an SDK: reqwest, serde, and a few lines
+//! that sign. The whole answer is decoded into plain structs, the time of a call is
+//! limited, the status is looked at, and an error says what the service said. Nothing
+//! is sent again, no odd value is understood, and no length is limited.
 
 // Decoded because a program would, not because this one looks at it.
 #![allow(dead_code)]
 
-use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::SystemTime};
+use std::{collections::BTreeMap, sync::Arc, time::Duration, time::SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// The same parts of a job that the answer has, in plain structs.
+use crate::calls::PROJECT;
+
 #[derive(Deserialize)]
 pub struct Job {
     pub kind: String,
@@ -56,6 +59,19 @@ pub struct Algorithm {
 pub struct Parameter {
     pub name: String,
     pub value: String,
+    pub description: String,
+    pub constraint: Constraint,
+}
+
+#[derive(Deserialize)]
+pub struct Constraint {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub editable: bool,
+    pub required: bool,
+    pub sensitive: bool,
+    pub valid_type: String,
+    pub valid_range: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +79,8 @@ pub struct Channel {
     pub name: String,
     pub local_dir: String,
     pub remote: Remote,
+    pub mode: Option<String>,
+    pub period: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +98,7 @@ pub struct Engine {
     pub engine_id: String,
     pub engine_name: String,
     pub engine_version: String,
+    pub usage: String,
     pub v1_compatible: bool,
     pub run_user: String,
 }
@@ -87,23 +106,72 @@ pub struct Engine {
 #[derive(Deserialize)]
 pub struct Spec {
     pub resource: Resource,
+    pub log_export_path: LogExportPath,
+    pub is_hosted_log: bool,
+}
+
+#[derive(Deserialize)]
+pub struct LogExportPath {
+    pub obs_url: Option<String>,
 }
 
 #[derive(Deserialize)]
 pub struct Resource {
     pub flavor_id: String,
+    pub flavor_name: String,
     pub node_count: i64,
+    pub flavor_detail: FlavorDetail,
 }
 
+#[derive(Deserialize)]
+pub struct FlavorDetail {
+    pub flavor_type: String,
+    pub billing: Billing,
+    pub flavor_info: FlavorInfo,
+}
+
+#[derive(Deserialize)]
+pub struct Billing {
+    pub code: String,
+    pub unit_num: i64,
+}
+
+#[derive(Deserialize)]
+pub struct FlavorInfo {
+    pub cpu: Cpu,
+    pub memory: Size,
+    pub disk: Size,
+}
+
+#[derive(Deserialize)]
+pub struct Cpu {
+    pub arch: String,
+    pub core_num: i64,
+}
+
+#[derive(Deserialize)]
+pub struct Size {
+    pub size: i64,
+    pub unit: String,
+}
+
+/// Formatting byte by byte would be slow.
 fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let bytes = bytes.as_ref();
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 0xf)]);
+    }
+    text
 }
 
-/// A client of reqwest. The features that modelarts-ext chooses for reqwest hold for
-/// the whole program; without a TLS configuration of its own this would panic.
+/// A client of reqwest, with the limits that ours has. The features that modelarts-ext
+/// chooses for reqwest hold for the whole program; without a TLS configuration of its
+/// own this would panic.
 pub fn client() -> Result<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -113,17 +181,22 @@ pub fn client() -> Result<reqwest::Client> {
     Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(120))
+        .user_agent("by-hand/1.0")
         .build()?)
 }
 
-/// Gets a job, signed.
-pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<Job> {
+/// Gets a job, signed. Gives back the id of the request, too: support asks for it.
+pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
     let date = jiff::Timestamp::try_from(SystemTime::now())?
         .strftime("%Y%m%dT%H%M%SZ")
         .to_string();
     let host = base.trim_start_matches("http://");
     let canonical = format!(
-        "GET\n{path}/\n\nhost:{host}\nx-sdk-date:{date}\n\nhost;x-sdk-date\n{}",
+        "GET\n{path}/\n\nhost:{host}\nx-project-id:{PROJECT}\nx-sdk-date:{date}\n\n\
+         host;x-project-id;x-sdk-date\n{}",
         hex(Sha256::digest(b""))
     );
     let text = format!(
@@ -133,15 +206,26 @@ pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<Job> 
     let mut mac = Hmac::<Sha256>::new_from_slice(b"secret")?;
     mac.update(text.as_bytes());
     let authorization = format!(
-        "SDK-HMAC-SHA256 Access=access, SignedHeaders=host;x-sdk-date, Signature={}",
+        "SDK-HMAC-SHA256 Access=access, SignedHeaders=host;x-project-id;x-sdk-date, \
+         Signature={}",
         hex(mac.finalize().into_bytes())
     );
     let response = http
         .get(format!("{base}{path}"))
+        .header("accept", "application/json")
+        .header("x-project-id", PROJECT)
         .header("x-sdk-date", date)
         .header("authorization", authorization)
         .send()
-        .await?
-        .error_for_status()?;
-    Ok(response.json().await?)
+        .await?;
+    let status = response.status();
+    let id = response.headers().get("x-request-id");
+    let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let id = id.to_owned();
+    let body = response.bytes().await?;
+    if !status.is_success() {
+        bail!("{status}, request {id}: {}", String::from_utf8_lossy(&body));
+    }
+    let job = serde_json::from_slice(&body).with_context(|| format!("answer to {id}"))?;
+    Ok((job, id))
 }

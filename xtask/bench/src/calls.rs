@@ -29,7 +29,7 @@ pub async fn get() -> Result<()> {
         let spent = our_round(&ours).await?;
         let floor = Round::start();
         for _ in 0..CALLS {
-            let job = by_hand::get(&by_hand, &server.url, &path).await?;
+            let (job, _) = by_hand::get(&by_hand, &server.url, &path).await?;
             ensure!(
                 job.status.phase == "Running",
                 "not the job that was asked for"
@@ -63,13 +63,19 @@ pub async fn get() -> Result<()> {
     Ok(())
 }
 
-/// Only the gets of the SDK.
+/// Only the gets of the one or the other.
 #[tokio::main(flavor = "current_thread")]
-pub async fn profile(calls: u32) -> Result<()> {
+pub async fn profile(calls: u32, hand: bool) -> Result<()> {
     let server = Server::start()?;
-    let client = client(&server.url)?;
+    let ours = client(&server.url)?;
+    let by_hand = by_hand::client()?;
+    let path = format!("/v2/{PROJECT}/training-jobs/{JOB_ID}");
     for _ in 0..calls {
-        client.training_jobs().get(JOB_ID).await?;
+        if hand {
+            by_hand::get(&by_hand, &server.url, &path).await?;
+        } else {
+            ours.training_jobs().get(JOB_ID).await?;
+        }
     }
     Ok(())
 }

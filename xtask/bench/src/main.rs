@@ -1,14 +1,22 @@
-//! Measures the client against what one would write by hand.
+//! Measures the client against what one would write by hand, and the emulator.
 //!
-//! Everything is a ratio of two things measured in turn in one run, because single
+//! What is said of the client is a ratio of two things measured in turn in one run, because single
 //! figures of a shared machine say little. See `BENCH.md` for results.
 
 mod build;
 mod by_hand;
 mod calls;
+mod decode;
+mod emulator;
+mod events;
+mod in_flight;
+mod memory;
 mod official;
 mod server;
+mod shapes;
 mod timing;
+
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -30,27 +38,68 @@ enum Command {
         #[arg(long, default_value = "python3")]
         python: String,
     },
-    /// A clean build of a program that uses modelarts-ext, against one that uses reqwest
-    Build,
+    /// The emulator: answers a second, ten thousand jobs, memory
+    Emulator,
+    /// Clean builds of programs that use our crates, against one that uses reqwest alone
+    Build {
+        /// How often each is built
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+        /// Only programs with this crate
+        #[arg(long)]
+        only: Option<build::Crate>,
+    },
     /// Only gets, for a profiler
     #[command(hide = true)]
-    Profile { calls: u32 },
-    /// Answers every request with the same job; for the other commands
+    Profile {
+        calls: u32,
+        /// Those by hand instead of those of the SDK
+        #[arg(long)]
+        by_hand: bool,
+    },
+    /// An emulator in this directory; for the other commands
     #[command(hide = true)]
-    Serve,
+    Emulate { place: PathBuf },
+    /// Decoding pages of events and jobs, against plain structs
+    Decode,
+    /// A long list over a slow connection, with one page in flight and with eight
+    InFlight,
+    /// The memory that a list of a million events takes
+    Memory,
+    /// Only decoding, for a profiler
+    #[command(hide = true)]
+    ProfileDecode { pages: u32 },
+    /// Answers requests for a job and its events; for the other commands
+    #[command(hide = true)]
+    Serve {
+        /// How many events the job has
+        events: u64,
+        /// How long a page of them takes, in milliseconds
+        delay: u64,
+    },
 }
 
 fn main() -> Result<()> {
     match Cli::parse().command {
-        Some(Command::Serve) => server::run(),
-        Some(Command::Profile { calls }) => calls::profile(calls),
+        Some(Command::Emulate { place }) => emulator::serve(&place),
+        Some(Command::Emulator) => emulator::measure(),
+        Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
+        Some(Command::Serve { events, delay }) => server::run(events, Duration::from_millis(delay)),
+        Some(Command::ProfileDecode { pages }) => decode::profile(pages),
+        Some(Command::Decode) => decode::compare(),
+        Some(Command::InFlight) => in_flight::compare(),
+        Some(Command::Memory) => memory::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
-        Some(Command::Build) => build::compare(),
+        Some(Command::Build { rounds, only }) => build::compare(rounds, only),
         None => {
             calls::get()?;
             official::compare("python3")?;
-            build::compare()
+            emulator::measure()?;
+            decode::compare()?;
+            in_flight::compare()?;
+            memory::measure()?;
+            build::compare(3, None)
         }
     }
 }

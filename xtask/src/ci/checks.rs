@@ -10,8 +10,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, metadata::Metadata, redocly};
-use crate::{payload, schema, workspace};
+use super::{Check, Outcome, clients, metadata::Metadata, redocly};
+use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -45,8 +45,30 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "codegen",
-        about: "the snapshots are the generated code",
+        about: "the snapshots and the packaged file are the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
+    },
+    Check {
+        name: "packaged",
+        about: "the API compiles from the packaged file, without the generator",
+        run: || {
+            passes(&mut cargo([
+                "check",
+                "--package",
+                "modelarts-api",
+                "--no-default-features",
+            ]))
+        },
+    },
+    Check {
+        name: "breaking",
+        about: "a description that breaks clients has a version that says so",
+        run: breaks,
+    },
+    Check {
+        name: "readme",
+        about: "the table of operations in the README is the description's",
+        run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
         name: "schema",
@@ -57,6 +79,16 @@ pub const ALL: &[Check] = &[
         name: "payload",
         about: "captured bodies survive decoding and encoding",
         run: payloads,
+    },
+    Check {
+        name: "clients",
+        about: "clients in other languages work, and the official one",
+        run: clients::run,
+    },
+    Check {
+        name: "dist",
+        about: "a release of the description can be made",
+        run: dist,
     },
     Check {
         name: "docs",
@@ -141,6 +173,24 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
     Ok(command)
+}
+
+/// A clone without history has nothing to compare with, in CI too.
+fn breaks() -> Result<Outcome> {
+    match breaking::default_base() {
+        Some(base) => passes(itself(["breaking", "--base"])?.arg(base)),
+        None => Ok(Outcome::Skipped {
+            why: breaking::NO_BASE.into(),
+            also_in_ci: true,
+        }),
+    }
+}
+
+fn dist() -> Result<Outcome> {
+    match redocly::unavailable() {
+        Some(why) => Ok(why),
+        None => passes(&mut itself(["dist"])?),
+    }
 }
 
 fn payloads() -> Result<Outcome> {

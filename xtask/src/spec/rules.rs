@@ -62,6 +62,7 @@ rules! {
     "rustdoc": rustdoc::check,
     "x-effect": effects::effect,
     "x-clouds": effects::clouds,
+    "x-sources": effects::sources,
     "x-error-codes": codes::check,
     "x-pagination": pagination::check,
     "extensions": effects::known_extensions,

@@ -38,9 +38,9 @@ const FIELDS: &[Line] = &[
 ];
 
 /// The algorithm of this id, in the user's project.
-pub(super) fn find(call: &Call<'_>, id: &str) -> Option<Value> {
+pub(super) fn find(call: &Call<'_>, id: &str) -> Result<Option<Value>, ApiError> {
     let record = call.core.algorithms.find(&call.user.project_id, id)?;
-    Some(record.value)
+    Ok(record.map(|record| record.value))
 }
 
 fn read(call: &Call<'_>) -> Result<Value, ApiError> {
@@ -158,12 +158,12 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     let id = Uuid::new_v4().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    let added = call.core.algorithms.insert(Record {
+    let added = call.core.algorithms.insert(&Record {
         id,
         project: call.user.project_id.clone(),
         name: name.to_owned(),
         value: value.clone(),
-    });
+    })?;
     if !added {
         return Err(ApiError::of(2821, &[name]));
     }
@@ -171,31 +171,36 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
 }
 
 pub(super) fn show(call: &Call<'_>) -> Outcome {
-    let found = find(call, call.id("algorithm_id"));
+    let found = find(call, call.id("algorithm_id"))?;
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
 
 /// 201, as documented. The name stays: algorithms cannot be renamed.
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let id = call.id("algorithm_id");
-    let before = find(call, id).ok_or_else(ApiError::algorithm_not_found)?;
+    let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
     let mut body = read(call)?;
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());
-    let changed = call
-        .core
-        .algorithms
-        .update(&call.user.project_id, id, |record| {
-            record.value = value.clone();
-        });
-    changed.ok_or_else(ApiError::algorithm_not_found)?;
+    let changed = call.core.algorithms.replace(&Record {
+        id: id.to_owned(),
+        project: call.user.project_id.clone(),
+        name: value["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        value: value.clone(),
+    })?;
+    if !changed {
+        return Err(ApiError::algorithm_not_found());
+    }
     Ok(Answer::json(StatusCode::CREATED, value))
 }
 
 pub(super) fn delete(call: &Call<'_>) -> Outcome {
     let id = call.id("algorithm_id");
-    if !call.core.algorithms.remove(&call.user.project_id, id) {
+    if !call.core.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(Answer::json(StatusCode::ACCEPTED, Value::Null))
@@ -220,7 +225,7 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
             _ => return Err(bad_param("searches")),
         },
     };
-    let all = call.core.algorithms.all(&call.user.project_id);
+    let all = call.core.algorithms.all(&call.user.project_id)?;
     let total = all.len();
     let mut matching: Vec<Record> = all
         .into_iter()

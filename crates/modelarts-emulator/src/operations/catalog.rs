@@ -42,19 +42,16 @@ const RESOURCES: [&str; 4] = [
 pub(super) fn quotas(call: &Call<'_>) -> Outcome {
     let resource = call.choice("resource", &RESOURCES)?;
     let project = &call.user.project_id;
-    let used = call
-        .core
-        .store
-        .all(|jobs| jobs.filter(|job| job.project == *project).count());
-    let rows: Vec<Value> = RESOURCES
-        .iter()
-        .filter(|name| resource.is_none_or(|resource| resource == **name))
-        .filter_map(|name| {
-            let quota = call.core.quotas.get(project, name)?;
-            let used = if *name == "job-num" { used } else { 0 };
-            Some(json!({"resource": name, "quota": quota, "used": used}))
-        })
-        .collect();
+    let used = call.core.store.count(project)?;
+    let mut rows: Vec<Value> = Vec::new();
+    for name in RESOURCES {
+        if resource.is_none_or(|resource| resource == name)
+            && let Some(quota) = call.core.quotas.get(project, name)?
+        {
+            let used = if name == "job-num" { used } else { 0 };
+            rows.push(json!({"resource": name, "quota": quota, "used": used}));
+        }
+    }
     ok(json!({"quotas": rows}))
 }
 
@@ -83,7 +80,7 @@ pub(super) fn modify_quotas(call: &Call<'_>) -> Outcome {
         wanted.push((name, number));
     }
     for (name, number) in wanted {
-        call.core.quotas.set(&call.user.project_id, name, number);
+        call.core.quotas.set(&call.user.project_id, name, number)?;
     }
     ok(body)
 }

@@ -11,13 +11,9 @@ use crate::error::ApiError;
 use crate::records::Record;
 
 /// With the number of jobs that refer to it.
-fn render(call: &Call<'_>, record: &Record) -> Value {
-    let jobs = call.core.store.all(|jobs| {
-        let reference = "/metadata/training_experiment_reference/id";
-        jobs.filter(|job| job.project == record.project && job.request.text(reference) == record.id)
-            .count()
-    });
-    json!({"metadata": record.value, "statistic": {"job_count": jobs}})
+fn render(call: &Call<'_>, record: &Record) -> Result<Value, ApiError> {
+    let jobs = call.core.store.of_experiment(&record.project, &record.id)?;
+    Ok(json!({"metadata": record.value, "statistic": {"job_count": jobs}}))
 }
 
 fn not_found(id: &str) -> ApiError {
@@ -45,16 +41,16 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         }),
         id,
     };
-    if !call.core.experiments.insert(record.clone()) {
+    if !call.core.experiments.insert(&record)? {
         return Err(ApiError::of(2841, &[name]));
     }
-    Ok(Answer::json(StatusCode::CREATED, render(call, &record)))
+    Ok(Answer::json(StatusCode::CREATED, render(call, &record)?))
 }
 
 pub(super) fn show(call: &Call<'_>) -> Outcome {
     let id = call.id("experiment_id");
-    let found = call.core.experiments.find(&call.user.project_id, id);
-    ok(render(call, &found.ok_or_else(|| not_found(id))?))
+    let found = call.core.experiments.find(&call.user.project_id, id)?;
+    ok(render(call, &found.ok_or_else(|| not_found(id))?)?)
 }
 
 pub(super) fn change(call: &Call<'_>) -> Outcome {
@@ -71,27 +67,18 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
             members.push((member, text));
         }
     }
-    let project = &call.user.project_id;
-    if let Some((_, name)) = members.iter().find(|(member, _)| *member == "name") {
-        let all = call.core.experiments.all(project);
-        if all
-            .iter()
-            .any(|other| other.id != id && other.name == *name)
-        {
-            return Err(ApiError::of(2841, &[name]));
+    let found = call.core.experiments.find(&call.user.project_id, id)?;
+    let mut record = found.ok_or_else(|| not_found(id))?;
+    for (member, text) in &members {
+        record.value[*member] = (*text).into();
+        if *member == "name" {
+            (*text).clone_into(&mut record.name);
         }
     }
-    let now = call.now().millis();
-    let changed = call.core.experiments.update(project, id, |record| {
-        for (member, text) in &members {
-            record.value[*member] = (*text).into();
-            if *member == "name" {
-                (*text).clone_into(&mut record.name);
-            }
-        }
-        record.value["update_time"] = now.into();
-    });
-    changed.ok_or_else(|| not_found(id))?;
+    record.value["update_time"] = call.now().millis().into();
+    if !call.core.experiments.replace(&record)? {
+        return Err(ApiError::of(2841, &[&record.name]));
+    }
     ok(members
         .into_iter()
         .map(|(member, text)| (member.to_owned(), Value::from(text)))
@@ -100,7 +87,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
 
 pub(super) fn delete(call: &Call<'_>) -> Outcome {
     let id = call.id("experiment_id");
-    if !call.core.experiments.remove(&call.user.project_id, id) {
+    if !call.core.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
     }
     Ok(Answer::empty(StatusCode::ACCEPTED))
@@ -116,7 +103,7 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
         .unwrap_or("create_time");
     let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
     let workspace = call.param("workspace_id")?;
-    let all = call.core.experiments.all(&call.user.project_id);
+    let all = call.core.experiments.all(&call.user.project_id)?;
     let total = all.len();
     let mut matching: Vec<Record> = all
         .into_iter()
@@ -137,7 +124,7 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
         .iter()
         .skip(offset.saturating_mul(limit))
         .take(limit);
-    let items: Vec<Value> = page.map(|record| render(call, record)).collect();
+    let items: Result<Vec<Value>, ApiError> = page.map(|record| render(call, record)).collect();
     ok(json!({
         "total": total,
         "count": count,
@@ -145,7 +132,7 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
         "offset": offset,
         "sort_by": sort_by,
         "order": order,
-        "items": items,
+        "items": items?,
     }))
 }
 
@@ -153,6 +140,6 @@ pub(super) fn check(call: &Call<'_>) -> Outcome {
     let name = call.param("experiment_name")?;
     let name = name.filter(|name| name.chars().count() <= 64);
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;
-    let all = call.core.experiments.all(&call.user.project_id);
+    let all = call.core.experiments.all(&call.user.project_id)?;
     ok(json!({"is_duplicate": all.iter().any(|record| record.name == name)}))
 }

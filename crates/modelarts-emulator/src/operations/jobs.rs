@@ -34,7 +34,10 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     }
     let body = call.json()?;
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
-    let stored = named.and_then(|id| algorithms::find(call, id));
+    let stored = match named {
+        Some(id) => algorithms::find(call, id)?,
+        None => None,
+    };
     let mut draft = Draft {
         body: &body,
         terms: &call.core.terms,
@@ -62,7 +65,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     let id = job.id.clone();
     let shown = render::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
-    let quota = call.core.quotas.jobs(&call.user.project_id);
+    let quota = call.core.quotas.jobs(&call.user.project_id)?;
     call.core
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
@@ -75,13 +78,8 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
 pub(super) fn list(call: &Call<'_>) -> Outcome {
     let search = Search::read(&call.json()?)?;
     let now = call.now();
-    let shown = call.core.store.all(|jobs| {
-        let mut own = jobs.filter(|job| job.project == call.user.project_id);
-        search.answer(&mut own, |job| {
-            render::job(job, UserName::Known(&job.user_name), now)
-        })
-    });
-    ok(shown)
+    let render = |job: &Job| render::job(job, UserName::Known(&job.user_name), now);
+    ok(search.answer(&call.core.store, &call.user.project_id, render)?)
 }
 
 pub(super) fn show(call: &Call<'_>) -> Outcome {
@@ -150,7 +148,7 @@ pub(super) fn delete(call: &Call<'_>) -> Outcome {
 fn take_away(call: &Call<'_>, id: &str) {
     let now = call.now();
     let first = call.core.store.update(id, |job| {
-        let first = job.stop_reason() != Some(Stop::Deleted);
+        let first = !job.deleted;
         if first {
             job.deleted = true;
             job.note(EventKind::Deleted, now);
@@ -226,7 +224,9 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
 
 pub(super) fn events(call: &Call<'_>) -> Outcome {
     let query = EventQuery::read(call.query)?;
-    ok(call.read(|job| query.answer(&job.events, call.core.wording))?)
+    call.read(|_| ())?;
+    let events = call.core.store.events(call.job_id())?;
+    ok(query.answer(&events, call.core.wording))
 }
 
 /// A bare list.
@@ -252,27 +252,25 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
 /// From the events: what happened between the queue and the end, once for each scheduling.
 pub(super) fn stages(call: &Call<'_>) -> Outcome {
     let id = call.job_id();
-    let records = call.read(|job| {
-        let mut records: Vec<Vec<(&'static str, &'static str, crate::clock::Moment)>> = Vec::new();
-        for event in &job.events {
-            let (name, message) = match &event.kind {
-                EventKind::Queuing => ("scheduling", "Waiting for resources"),
-                EventKind::PodStarted { .. } => ("preparing", "Preparing the environment"),
-                EventKind::Running => ("running", "Running"),
-                kind if kind.is_final() => ("end", "Ended"),
-                _ => continue,
-            };
-            if name == "scheduling" || records.is_empty() {
-                records.push(Vec::new());
-            }
-            if let Some(record) = records.last_mut()
-                && record.last().is_none_or(|(last, ..)| *last != name)
-            {
-                record.push((name, message, event.time));
-            }
+    call.read(|_| ())?;
+    let mut records: Vec<Vec<(&'static str, &'static str, crate::clock::Moment)>> = Vec::new();
+    for event in call.core.store.events(id)? {
+        let (name, message) = match &event.kind {
+            EventKind::Queuing => ("scheduling", "Waiting for resources"),
+            EventKind::PodStarted { .. } => ("preparing", "Preparing the environment"),
+            EventKind::Running => ("running", "Running"),
+            kind if kind.is_final() => ("end", "Ended"),
+            _ => continue,
+        };
+        if name == "scheduling" || records.is_empty() {
+            records.push(Vec::new());
         }
-        records
-    })?;
+        if let Some(record) = records.last_mut()
+            && record.last().is_none_or(|(last, ..)| *last != name)
+        {
+            record.push((name, message, event.time));
+        }
+    }
     let orders = ["scheduling", "preparing", "running", "end"];
     let records: Vec<Value> = records
         .iter()
@@ -303,10 +301,7 @@ pub(super) fn name(call: &Call<'_>) -> Outcome {
     if !is_name(&name) {
         return Err(bad_param("job_name"));
     }
-    let taken = call.core.store.all(|jobs| {
-        let mut jobs = jobs.filter(|job| job.project == call.user.project_id);
-        jobs.any(|job| job.request.name == name)
-    });
+    let taken = call.core.store.is_taken(&call.user.project_id, &name)?;
     ok(json!({"is_duplicate": taken}))
 }
 

@@ -121,7 +121,7 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
 
 pub(super) fn metrics(call: &Call<'_>) -> Outcome {
     let worker = worker(call)?;
-    match call.core.metrics.show(&worker.pod(), call.now()) {
+    match call.core.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::body::Field;
 use crate::call::{Call, Outcome, ok};
 use crate::error::ApiError;
-use crate::store::Job;
+use crate::job_tags::Tagged;
 
 /// A request names at most this many tags; a tag in a search has at most this many values.
 const MOST: usize = 10;
@@ -81,16 +81,12 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
 pub(super) fn list(call: &Call<'_>) -> Outcome {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
-    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    call.core.store.all(|jobs| {
-        for job in jobs.filter(|job| job.project == call.user.project_id) {
-            for (key, value) in &job.tags {
-                all.entry(key.clone()).or_default().insert(value.clone());
-            }
-        }
-    });
-    let page = all.iter().skip(offset).take(limit);
-    let rows: Vec<Value> = page
+    let found = call
+        .core
+        .store
+        .tag_keys(&call.user.project_id, offset, limit)?;
+    let rows: Vec<Value> = found
+        .iter()
         .map(|(key, values)| json!({"key": key, "values": values}))
         .collect();
     ok(json!({"tags": rows}))
@@ -123,37 +119,28 @@ pub(super) fn find(call: &Call<'_>, with_jobs: bool) -> Outcome {
         }
         name = item.text_of("value")?;
     }
-    let fits = |job: &&Job| {
-        let by_tags = wanted.iter().all(|(key, values)| {
-            job.tags
-                .get(*key)
-                .is_some_and(|own| values.is_empty() || values.iter().any(|value| value == own))
-        });
-        job.project == call.user.project_id
-            && workspace.is_none_or(|workspace| workspace == job.request.workspace_id)
-            && name.is_none_or(|name| job.request.name.contains(name))
-            && if untagged {
-                job.tags.is_empty()
-            } else {
-                by_tags
-            }
+    let wanted = Tagged {
+        tags: wanted,
+        untagged,
+        workspace,
+        name,
     };
-    let (total, rows) = call.core.store.all(|jobs| {
-        let found: Vec<&Job> = jobs.filter(fits).collect();
-        let page = found.iter().skip(offset).take(limit);
-        let rows: Vec<Value> = page
-            .map(|job| {
-                json!({
-                    "resource_detail": {},
-                    "workspace_id": job.request.workspace_id,
-                    "resource_id": job.id,
-                    "resource_name": job.request.name,
-                    "tags": show_tags(&job.tags),
-                })
+    let (total, found) = call
+        .core
+        .store
+        .tagged(&call.user.project_id, &wanted, offset, limit)?;
+    let rows: Vec<Value> = found
+        .iter()
+        .map(|job| {
+            json!({
+                "resource_detail": {},
+                "workspace_id": job.workspace,
+                "resource_id": job.id,
+                "resource_name": job.name,
+                "tags": show_tags(&job.tags),
             })
-            .collect();
-        (found.len(), rows)
-    });
+        })
+        .collect();
     ok(if with_jobs {
         json!({"resources": rows, "total_count": total})
     } else {

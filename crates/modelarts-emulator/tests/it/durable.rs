@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Gate, Site};
 
-/// A site on the directories of another.
-async fn again(site: &Site, data: &std::path::Path) -> Site {
+/// A site on the directories of another, which ends.
+async fn again(site: Site, data: &std::path::Path) -> Site {
     let obs = site.emulator.obs_root().to_owned();
+    drop(site);
     Site::with(|builder| builder.data_dir(data).obs_root(obs)).await
 }
 
@@ -25,8 +26,7 @@ async fn jobs_go_on_where_the_last_emulator_left_them() {
         .await;
     let _waiting = gate.reached().await;
     let project = first.client.project_id.clone();
-    let second = again(&first, data.path()).await;
-    drop(first);
+    let second = again(first, data.path()).await;
     assert_eq!(second.client.project_id, project);
     assert_eq!(second.details(&done).await, before);
     assert_eq!(second.messages(&done).await, events);
@@ -50,7 +50,7 @@ async fn jobs_go_on_where_the_last_emulator_left_them() {
         .delete(&format!("/training-jobs/{done}"))
         .await;
     second.emulator.gone(&done).await;
-    let third = again(&second, data.path()).await;
+    let third = again(second, data.path()).await;
     let reply = third.client.get(&format!("/training-jobs/{done}")).await;
     assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));
 }

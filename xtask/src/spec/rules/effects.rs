@@ -3,13 +3,20 @@
 use serde_json::{Value, json};
 
 use super::super::{
+    super::codegen,
     document::{Document, Operation, entries},
     offence::Offence,
     pointer::join,
 };
 
 /// The extensions that exist, all on operations.
-const EXTENSIONS: [&str; 4] = ["x-effect", "x-clouds", "x-error-codes", "x-pagination"];
+const EXTENSIONS: [&str; 5] = [
+    "x-effect",
+    "x-clouds",
+    "x-sources",
+    "x-error-codes",
+    "x-pagination",
+];
 
 /// Retries depend on it, so nobody may forget it.
 pub fn effect(document: &Document) -> Vec<Offence> {
@@ -54,6 +61,26 @@ pub fn clouds(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
+/// A fact whose source nobody knows can be neither checked nor updated.
+pub fn sources(document: &Document) -> Vec<Offence> {
+    let known = |tag: &Value| codegen::SOURCES.iter().any(|(known, _)| tag == known);
+    document
+        .operations
+        .iter()
+        .filter(|operation| {
+            let sources = operation.value.get("x-sources").and_then(Value::as_array);
+            !sources.is_some_and(|tags| !tags.is_empty() && tags.iter().all(known))
+        })
+        .map(|operation| {
+            let tags: Vec<_> = codegen::SOURCES.iter().map(|(tag, _)| *tag).collect();
+            Offence::new(
+                join(&operation.place, "x-sources"),
+                format!("write which documents it comes from: {}", tags.join(", ")),
+            )
+        })
+        .collect()
+}
+
 /// A misspelt extension says nothing to anybody.
 pub fn known_extensions(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
@@ -68,7 +95,11 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
         }
     }
     for schema in &document.schemas {
-        for (key, _) in entries(Some(schema.value)).filter(|(key, _)| key.starts_with("x-")) {
+        // What x-open-enum says is judged with the parameter.
+        let of_parameter = schema.place.contains("/parameters/");
+        for (key, _) in entries(Some(schema.value))
+            .filter(|(key, _)| key.starts_with("x-") && !(of_parameter && *key == "x-open-enum"))
+        {
             offences.push(Offence::new(
                 join(&schema.place, key),
                 "schemas have no extensions here",
@@ -80,6 +111,8 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
 
 #[cfg(test)]
 mod tests {
+    use crate::workspace;
+
     use super::{
         super::sample::{CREATE, JOB, LIST, with},
         *,
@@ -122,6 +155,36 @@ mod tests {
     }
 
     #[test]
+    fn sources_that_are_missing_or_unknown_fire() {
+        for wrong in [json!(null), json!([]), json!("O"), json!(["O", "Z"])] {
+            assert_eq!(
+                with(sources, LIST, "x-sources", wrong),
+                [format!(
+                    "{LIST}/x-sources: write which documents it comes from: \
+                     O, S, W, T, P, F1, F2, F3, F4, F5, U, X, C"
+                )]
+            );
+        }
+        assert_eq!(with(sources, LIST, "x-sources", json!(["F1"])), [""; 0]);
+    }
+
+    /// The table of operations says the same, with the evidence.
+    #[test]
+    fn the_sources_of_the_description_are_those_of_the_table() {
+        let root = workspace::description();
+        let table = std::fs::read_to_string(root.with_file_name("SOURCES.md")).unwrap();
+        let description = crate::regenerate::read(&root).unwrap();
+        for operation in &Document::new(&description).operations {
+            let says = |key: &str| operation.value.get(key);
+            let id = says("operationId").and_then(Value::as_str).unwrap();
+            let tags = says("x-sources").and_then(Value::as_array).unwrap();
+            let tags: Vec<_> = tags.iter().filter_map(Value::as_str).collect();
+            let row = format!("\n| {id} | {} |", tags.join(" "));
+            assert!(table.contains(&row), "SOURCES.md has no row {row}");
+        }
+    }
+
+    #[test]
     fn both_clouds_are_silent() {
         for right in [json!(["huawei"]), json!(["otc"]), json!(["huawei", "otc"])] {
             assert_eq!(with(clouds, LIST, "x-clouds", right), [""; 0]);
@@ -133,8 +196,8 @@ mod tests {
         assert_eq!(
             with(known_extensions, LIST, "x-efect", json!("read")),
             [format!(
-                "{LIST}/x-efect: no such extension; there are x-effect, x-clouds, x-error-codes, \
-                 x-pagination"
+                "{LIST}/x-efect: no such extension; there are x-effect, x-clouds, x-sources, \
+                 x-error-codes, x-pagination"
             )]
         );
         assert_eq!(

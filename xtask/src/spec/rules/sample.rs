@@ -24,6 +24,7 @@ pub fn description() -> Value {
                 "description": "Lists the jobs, newest first.",
                 "x-effect": "read",
                 "x-clouds": ["huawei", "otc"],
+                "x-sources": ["O", "S"],
                 "x-error-codes": [
                     { "code": "ModelArts.0203", "status": 401, "retry": "token" },
                     { "code": "ModelArts.50004000", "status": 400, "retry": "never" },
@@ -56,6 +57,7 @@ pub fn description() -> Value {
                 "description": "Creates a job.",
                 "x-effect": "create",
                 "x-clouds": ["otc"],
+                "x-sources": ["O"],
                 "x-error-codes": [{ "code": "ModelArts.2751", "status": 400, "retry": "never" }],
                 "requestBody": {
                     "description": "The job.",

@@ -1,0 +1,58 @@
+//! What the extensions of an operation say, as a list for its documentation.
+
+use serde_json::Value;
+
+/// The documents that facts come from, by the tags of `openapi/SOURCES.md`.
+pub const SOURCES: &[(&str, &str)] = &[
+    ("O", "API reference of Open Telekom Cloud"),
+    ("S", "official Python SDK"),
+    ("W", "definitions of the API explorer"),
+    ("T", "Terraform provider"),
+    ("P", "API pages of Huawei Cloud"),
+    ("F1", "guide to events"),
+    ("F2", "page on events"),
+    ("F3", "guide to creating jobs"),
+    ("F4", "older page on details"),
+    ("F5", "newer page on details"),
+    ("U", "use case with PyTorch"),
+    ("X", "printed examples"),
+    ("C", "community clients"),
+];
+
+/// A Markdown list; nothing for what the operation does not say.
+pub fn list(operation: &Value) -> String {
+    let names = |key: &str, named: &dyn Fn(&str) -> String| {
+        let names: Vec<_> = operation
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(named)
+            .collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let effect = match operation.get("x-effect").and_then(Value::as_str) {
+        Some("read") => Some("read; it changes nothing"),
+        Some("idempotent") => Some("idempotent; sending it again changes nothing more"),
+        Some("create") => Some("create; each time that it is executed it makes something new"),
+        _ => None,
+    };
+    let clouds = names("x-clouds", &|name| match name {
+        "huawei" => "Huawei Cloud".to_owned(),
+        "otc" => "Open Telekom Cloud".to_owned(),
+        other => other.to_owned(),
+    });
+    let sources = names("x-sources", &|tag| {
+        let known = SOURCES.iter().find(|(known, _)| *known == tag);
+        known.map_or(tag, |(_, name)| name).to_owned()
+    });
+    let rows = [
+        ("Effect", effect.map(str::to_owned)),
+        ("Clouds", clouds),
+        ("Sources", sources),
+    ];
+    rows.into_iter()
+        .filter_map(|(what, said)| Some(format!("- {what}: {}\n", said?)))
+        .collect()
+}

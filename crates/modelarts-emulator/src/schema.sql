@@ -1,0 +1,117 @@
+-- The layout of state.sqlite3. Whoever changes it changes VERSION in database.rs, too.
+
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE projects (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+
+-- Jobs that have all of this in common. There are few groups, so a list first chooses groups, and
+-- what it counts has been counted: see listing.rs.
+CREATE TABLE job_groups (
+    number INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    workspace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    runtime TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    jobs INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (project, workspace, user_id, kind, runtime, phase)
+);
+
+-- How many jobs of a group were created in a span of time, for spans of several lengths.
+CREATE TABLE tallies (
+    job_group INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    span INTEGER NOT NULL,
+    jobs INTEGER NOT NULL,
+    PRIMARY KEY (job_group, level, span)
+) WITHOUT ROWID;
+
+-- Numbers are in the order of creation. What is large is in tables of its own.
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL,
+    job_group INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    algorithm TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    -- Something is still to happen to it: the next start goes on with it.
+    open INTEGER NOT NULL,
+    UNIQUE (project, name)
+);
+CREATE INDEX jobs_by_time ON jobs (job_group, created);
+CREATE INDEX jobs_by_experiment ON jobs (experiment) WHERE experiment <> '';
+CREATE INDEX open_jobs ON jobs (number) WHERE open;
+-- Finds parts of names.
+CREATE VIRTUAL TABLE job_names USING fts5 (
+    name, algorithm, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1'
+);
+
+CREATE TABLE requests (job INTEGER PRIMARY KEY, request TEXT NOT NULL);
+CREATE TABLE states (job INTEGER PRIMARY KEY, state TEXT NOT NULL);
+CREATE TABLE events (
+    job INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (job, place)
+) WITHOUT ROWID;
+CREATE TABLE tags (
+    job INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (job, key)
+) WITHOUT ROWID;
+CREATE INDEX tags_by_key ON tags (key, value);
+
+-- What the workers used, by pod and minute.
+CREATE TABLE series (number INTEGER PRIMARY KEY, pod TEXT NOT NULL UNIQUE, start INTEGER NOT NULL);
+CREATE TABLE minutes (
+    series INTEGER NOT NULL,
+    minute INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    cpu REAL NOT NULL,
+    memory REAL NOT NULL,
+    PRIMARY KEY (series, minute)
+) WITHOUT ROWID;
+-- Values that nobody measured, by pod: minute after minute, by series, as JSON.
+CREATE TABLE given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL) WITHOUT ROWID;
+
+-- Algorithms and experiments, as they are shown.
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    project TEXT NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (kind, project, name),
+    UNIQUE (kind, project, id)
+);
+
+CREATE TABLE quotas (
+    project TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    quota INTEGER NOT NULL,
+    PRIMARY KEY (project, resource)
+) WITHOUT ROWID;
+
+-- Tokens and keys that were given out. The user is one of the users of the next start.
+CREATE TABLE tokens (
+    token TEXT PRIMARY KEY,
+    user_name TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    project TEXT NOT NULL,
+    expires INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE keys (
+    access_key TEXT PRIMARY KEY,
+    secret_key TEXT NOT NULL,
+    security_token TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    project TEXT NOT NULL,
+    expires INTEGER NOT NULL
+) WITHOUT ROWID;

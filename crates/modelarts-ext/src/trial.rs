@@ -1,0 +1,54 @@
+//! The trials of a search for hyper-parameters.
+
+use std::sync::Arc;
+
+use modelarts_api::types::ResultTable;
+use serde::Serialize;
+use serde_json::Value;
+
+/// A row of the table of trials. Columns differ from search to search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    #[serde(skip)]
+    columns: Arc<[String]>,
+    cells: Vec<Value>,
+}
+
+impl Trial {
+    /// What a column holds, such as `trial_id`, `status`, `config`, or a metric. Numbers
+    /// and truth values are text.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// for trial in job.trials().collect(100).await? {
+    ///     println!("{:?}: {:?}", trial.get("trial_id"), trial.get("accuracy"));
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn get(&self, column: &str) -> Option<&Value> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        self.cells.get(at)
+    }
+
+    /// The names of the columns. The first may be empty: it numbers the rows then.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The number of the row, where rows are numbered.
+    pub(crate) fn number(&self) -> Option<&str> {
+        self.get("")?.as_str()
+    }
+}
+
+/// The rows of a table.
+pub(crate) fn trials(table: ResultTable) -> Vec<Trial> {
+    let columns: Arc<[String]> = table.header.into();
+    let row = |cells| Trial {
+        columns: Arc::clone(&columns),
+        cells,
+    };
+    table.data.into_iter().map(row).collect()
+}

@@ -1,0 +1,310 @@
+//! What happens to jobs while somebody waits for them or follows them: each of it, in
+//! each way to watch a job.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_ext::{
+    Client, CreateJob, Credentials, Error, FetchCredentials, Job, LogAccess, LogItem, News,
+    Outcome, Password, ProvideCredentials, Renewing, TerminatedBy, Tools, api::BoxFuture,
+};
+use support::{Gate, Site};
+use tokio::sync::OnceCell;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// The ways to watch a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Wait,
+    WaitAll,
+    Events,
+    Preview,
+    Lines,
+    Follow,
+}
+
+const WAYS: [Way; 6] = [
+    Way::Wait,
+    Way::WaitAll,
+    Way::Events,
+    Way::Preview,
+    Way::Lines,
+    Way::Follow,
+];
+
+/// What a watch brought, as far as it brings such a thing.
+#[derive(Debug, Default)]
+struct Seen {
+    outcome: Option<Outcome>,
+    events: Option<Vec<String>>,
+    lines: Option<Vec<String>>,
+    /// The last phase, or that the job is gone.
+    last: Option<String>,
+}
+
+fn line(item: LogItem) -> String {
+    match item {
+        LogItem::Line(line) => line,
+        other => format!("{other:?}"),
+    }
+}
+
+async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
+    let mut seen = Seen::default();
+    match way {
+        Way::Wait => seen.outcome = Some(job.wait().await?.outcome().clone()),
+        Way::WaitAll => {
+            let jobs = client.training_jobs().wait_all([job.clone()]).await?;
+            seen.outcome = Some(jobs[0].outcome().clone());
+        }
+        Way::Events => {
+            let events: Vec<_> = job.events().follow().try_collect().await?;
+            seen.events = Some(events.iter().map(ToString::to_string).collect());
+        }
+        Way::Preview | Way::Lines => {
+            let access = match way {
+                Way::Preview => LogAccess::Preview,
+                _ => LogAccess::LineNumbers,
+            };
+            let log = job.logs("worker-0").read_by(access).follow();
+            seen.lines = Some(log.map_ok(line).try_collect().await?);
+        }
+        Way::Follow => {
+            let (mut events, mut lines) = (Vec::new(), Vec::new());
+            let mut news = job.follow().read_logs_by(LogAccess::LineNumbers).stream();
+            while let Some(news) = news.try_next().await? {
+                match news {
+                    News::Event(event) => events.push(event.to_string()),
+                    News::Log { item, .. } => lines.push(line(item)),
+                    News::Phase(job) => seen.last = Some(job.phase().to_string()),
+                    News::Vanished => seen.last = Some("Vanished".into()),
+                    other => panic!("{other:?}"),
+                }
+            }
+            (seen.events, seen.lines) = (Some(events), Some(lines));
+        }
+    }
+    Ok(seen)
+}
+
+/// Logs in, and keeps the token for good.
+#[derive(Debug)]
+struct Once {
+    login: Renewing,
+    kept: OnceCell<Credentials>,
+}
+
+impl ProvideCredentials for Once {
+    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+        Box::pin(async {
+            let kept = self.kept.get_or_try_init(|| self.login.credentials(tools));
+            kept.await.cloned()
+        })
+    }
+}
+
+struct Scene {
+    site: Site,
+    gate: Arc<Gate>,
+}
+
+impl Scene {
+    async fn new(site: Site) -> Self {
+        Self {
+            site,
+            gate: Arc::new(Gate::new().await),
+        }
+    }
+
+    /// A job that says something, and stands at the gate.
+    async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
+        let script = self
+            .gate
+            .script("print('before', flush=True)", "print('after')");
+        let job = self.site.script(&format!("{way:?}"), &script);
+        set(job).submit().await.unwrap()
+    }
+}
+
+/// The events of a job that has ended, as a list gives them.
+async fn listed(job: &Job) -> Vec<String> {
+    let events = job.events().collect(1000).await.unwrap();
+    events.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn a_job_that_restarts() {
+    let scene = Scene::new(Site::start().await).await;
+    for way in WAYS {
+        let marks = tempfile::tempdir().unwrap();
+        let mark = marks.path().join("mark");
+        let script = scene.gate.script(
+            "import os, sys\nagain = os.path.exists(os.environ['MARK'])\n\
+             print('again' if again else 'first', flush=True)",
+            "open(os.environ['MARK'], 'w').close()\nsys.exit(0 if again else 7)",
+        );
+        let job = scene.site.script(&format!("{way:?}"), &script);
+        let job = job.env("MARK", mark.to_string_lossy()).auto_restart(2);
+        let mut job = job.submit().await.unwrap();
+        let first = scene.gate.reached().await;
+        let (gate, emulator, id) = (
+            Arc::clone(&scene.gate),
+            Arc::clone(&scene.site.emulator),
+            job.id().to_owned(),
+        );
+        // A look sees the first run, the next one the second, the third the end.
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        scene.site.clock.step(async move {
+            first.let_through().await;
+            let _ = sender.send(gate.reached().await);
+        });
+        scene.site.clock.step(async move {
+            receiver.await.unwrap().let_through().await;
+            emulator.settled(&id).await;
+        });
+        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        assert_eq!(scene.site.clock.steps_left(), 0, "{way:?}");
+        job.refresh().await.unwrap();
+        assert_eq!(job.restarts(), Some(1));
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Completed, "{way:?}");
+        }
+        if let Some(events) = seen.events {
+            let restarts = events
+                .iter()
+                .filter(|event| event.contains("has been restarted"));
+            assert_eq!(restarts.count(), 1);
+            assert_eq!(events, listed(&job).await, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["first", "again"], "{way:?}");
+        }
+        assert!(way != Way::Follow || seen.last.as_deref() == Some("Completed"));
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_stopped() {
+    let scene = Scene::new(Site::start().await).await;
+    for (by, prefix) in [
+        (TerminatedBy::User, "by-hand"),
+        (TerminatedBy::AutoStop { hours: 1 }, "by-itself"),
+    ] {
+        for way in WAYS {
+            let itself = by != TerminatedBy::User;
+            let job = scene.job(way, |job| {
+                let job = job.name(format!("{prefix}-{way:?}"));
+                if itself { job.auto_stop(HOUR) } else { job }
+            });
+            let job = job.await;
+            let waiting = scene.gate.reached().await;
+            let (emulator, clock, stopped) = (
+                Arc::clone(&scene.site.emulator),
+                scene.site.clock.clone(),
+                job.clone(),
+            );
+            scene.site.clock.step(async move {
+                if itself {
+                    clock.advance(HOUR);
+                } else {
+                    stopped.terminate().await.unwrap();
+                }
+                emulator.settled(stopped.id()).await;
+            });
+            let seen = watch(way, &scene.site.client, &job).await.unwrap();
+            drop(waiting);
+            if let Some(outcome) = seen.outcome {
+                assert_eq!(outcome, Outcome::Terminated { by: by.clone() }, "{way:?}");
+            }
+            if let Some(events) = seen.events {
+                assert_eq!(events, listed(&job).await, "{way:?}");
+            }
+            if let Some(lines) = seen.lines {
+                assert_eq!(lines, ["before"], "{way:?}");
+            }
+            assert!(way != Way::Follow || seen.last.as_deref() == Some("Terminated"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_deleted() {
+    let scene = Scene::new(Site::start().await).await;
+    for way in WAYS {
+        let job = scene.job(way, |job| job).await;
+        let waiting = scene.gate.reached().await;
+        let mut events = listed(&job).await;
+        let (emulator, deleted) = (Arc::clone(&scene.site.emulator), job.clone());
+        scene.site.clock.step(async move {
+            deleted.delete().await.unwrap();
+            emulator.gone(deleted.id()).await;
+        });
+        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        drop(waiting);
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Vanished, "{way:?}");
+        }
+        if let Some(mut seen) = seen.events {
+            // In one second, events have no order that is documented.
+            (seen.sort(), events.sort());
+            assert_eq!(seen, events, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["before"], "{way:?}");
+        }
+        assert!(way != Way::Follow || seen.last.as_deref() == Some("Vanished"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_expires_in_between() {
+    let site = Site::with(|builder| builder.password("PW")).await;
+    let url = site.emulator.url().to_owned();
+    let login = Password::new(&url, "emulator", "PW")
+        .domain("emulator")
+        .project_id(site.emulator.project_id());
+    let scene = Scene::new(site).await;
+    for way in WAYS {
+        let client = scene.site.client().credentials(login.clone().renewing());
+        let client = client.build().unwrap();
+        let once = Once {
+            login: login.clone().renewing(),
+            kept: OnceCell::new(),
+        };
+        let bound = scene.site.client().credentials(once).build().unwrap();
+
+        let id = scene.job(way, |job| job).await.id().to_owned();
+        let waiting = scene.gate.reached().await;
+        let renewed = client.training_jobs().get(&id).await.unwrap();
+        let fixed = bound.training_jobs().get(&id).await.unwrap();
+        let (emulator, clock) = (Arc::clone(&scene.site.emulator), scene.site.clock.clone());
+        scene.site.clock.step(async move {
+            clock.advance(25 * HOUR);
+            waiting.let_through().await;
+            emulator.settled(&id).await;
+        });
+        let seen = watch(way, &client, &renewed).await.unwrap();
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Completed, "{way:?}");
+        }
+        if let Some(events) = seen.events {
+            assert_eq!(events, listed(&renewed).await, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["before", "after"], "{way:?}");
+        }
+        // Nobody can go on with a token that has expired, and that is said.
+        let error = watch(way, &bound, &fixed).await.unwrap_err();
+        assert!(error.is_auth(), "{way:?}: {error}");
+        assert_eq!(error.status(), Some(401));
+    }
+}

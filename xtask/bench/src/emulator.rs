@@ -1,0 +1,276 @@
+//! The emulator: answers for each second, and ten thousand jobs from creation to completion.
+
+use std::{
+    collections::BTreeSet,
+    future::Future,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use modelarts_emulator::{Emulator, RunnerKind, Script, Timing};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::by_hand;
+
+const CONNECTIONS: usize = 32;
+const JOBS: usize = 10_000;
+/// Answers of one round.
+const ANSWERS: usize = 20_000;
+/// The target for all jobs.
+const TARGET: Duration = Duration::from_secs(60);
+const TOKEN: &str = "bench";
+/// Each simulated job writes a line.
+const SCRIPT: &str = r#"{"default": [{"log": ["done"]}]}"#;
+/// The events of such a job: created, queuing, three of the pod, running, task started and
+/// finished, completed, billed.
+const EVENTS: usize = 10;
+
+/// Runs an emulator until its input ends; the other half of [`measure`].
+#[tokio::main]
+pub async fn serve(place: &Path) -> Result<()> {
+    let emulator = Emulator::builder()
+        .data_dir(place.join("data"))
+        .obs_root(place.join("obs"))
+        .token(TOKEN)
+        .job_quota(u32::MAX)
+        .timing(Timing::instant())
+        .runner(RunnerKind::Simulated(Script::from_json(SCRIPT)?))
+        .start()
+        .await?;
+    println!("{}/v2/{}", emulator.url(), emulator.project_id());
+    std::io::stdout().flush()?;
+    // Nothing is ever written there.
+    tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+    emulator.shutdown().await;
+    Ok(())
+}
+
+/// Measures an emulator in a process of its own.
+#[tokio::main]
+pub async fn measure() -> Result<()> {
+    let place = tempfile::tempdir()?;
+    let site = Arc::new(Site::start(place.path())?);
+    let id = site.create("measured").await?;
+    site.completed(1).await?;
+    println!(
+        "{CONNECTIONS} connections, {ANSWERS} answers of each kind; jobs are simulated without delays and stored in SQLite:\n"
+    );
+    println!("| | answers a second |\n|---|---|");
+    for (name, path) in [
+        ("show", format!("/training-jobs/{id}")),
+        ("events", format!("/training-jobs/{id}/events")),
+    ] {
+        let path: Arc<str> = path.into();
+        let round = |site: Arc<Site>, _| {
+            let path = Arc::clone(&path);
+            async move { site.get(&path).await.map(|_| ()) }
+        };
+        // One that is not counted: the connections are made.
+        all(&site, CONNECTIONS, round).await?;
+        let begin = Instant::now();
+        all(&site, ANSWERS, round).await?;
+        let rate = ANSWERS as f64 / begin.elapsed().as_secs_f64();
+        println!("| {name} | {rate:.0} |");
+    }
+
+    let before = site.memory();
+    let begin = Instant::now();
+    let names = |at: usize| format!("job-{at}");
+    all(&site, JOBS, |site, at| async move {
+        site.create(&format!("job-{at}")).await.map(|_| ())
+    })
+    .await?;
+    let created = begin.elapsed();
+    site.completed(JOBS + 1).await?;
+    let completed = begin.elapsed();
+    ensure!(completed < TARGET, "{completed:?} is too long");
+    let after = site.memory();
+
+    let listed = site.list().await?;
+    let mut expected: BTreeSet<String> = (0..JOBS).map(names).collect();
+    expected.insert("measured".to_owned());
+    let found: BTreeSet<String> = listed.iter().map(|(name, _)| name.clone()).collect();
+    ensure!(
+        listed.len() == found.len() && found == expected,
+        "jobs are lost or double"
+    );
+    let ids: Arc<Vec<String>> = Arc::new(listed.into_iter().map(|(_, id)| id).collect());
+    all(&site, ids.len(), |site, at| {
+        let ids = Arc::clone(&ids);
+        async move { site.check(&ids[at]).await }
+    })
+    .await?;
+
+    println!("\n| {JOBS} jobs | |\n|---|---|");
+    println!("| all created after | {:.1} s |", created.as_secs_f64());
+    println!(
+        "| **all completed after** (target {} s at the most) | **{:.1} s** |",
+        TARGET.as_secs(),
+        completed.as_secs_f64()
+    );
+    println!("| errors, jobs lost, events lost, log lines lost | 0 |");
+    println!("| memory before, after | {before} MB, {after} MB |\n");
+    Ok(())
+}
+
+/// Does `work` so many times, on all connections at once.
+async fn all<W>(site: &Arc<Site>, times: usize, work: impl Fn(Arc<Site>, usize) -> W) -> Result<()>
+where
+    W: Future<Output = Result<()>> + Send + 'static,
+{
+    let next = AtomicUsize::new(0);
+    let mut running = JoinSet::new();
+    let start = |running: &mut JoinSet<Result<()>>| {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        if at < times {
+            running.spawn(work(Arc::clone(site), at));
+        }
+    };
+    for _ in 0..CONNECTIONS {
+        start(&mut running);
+    }
+    while let Some(done) = running.join_next().await {
+        done??;
+        start(&mut running);
+    }
+    Ok(())
+}
+
+/// A running emulator, and connections to it. Dropping it ends it.
+struct Site {
+    child: Child,
+    http: reqwest::Client,
+    project: String,
+}
+
+impl Site {
+    fn start(place: &Path) -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("emulate")
+            .arg(place)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().context("the emulator has no output")?;
+        let mut project = String::new();
+        BufReader::new(out).read_line(&mut project)?;
+        Ok(Self {
+            child,
+            http: by_hand::client()?,
+            project: project.trim().to_owned(),
+        })
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> Result<Value> {
+        let response = request.header("x-auth-token", TOKEN).send().await?;
+        let status = response.status();
+        let text = response.text().await?;
+        ensure!(status.is_success(), "{status}: {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    async fn get(&self, path: &str) -> Result<Value> {
+        let url = format!("{}{path}", self.project);
+        self.send(self.http.get(url)).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let url = format!("{}{path}", self.project);
+        self.send(self.http.post(url).json(body)).await
+    }
+
+    async fn create(&self, name: &str) -> Result<String> {
+        let job = json!({
+            "kind": "job",
+            "metadata": {"name": name},
+            "algorithm": {"engine": {"image_url": "org/image:1"}, "command": "python train.py"},
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+        });
+        let created = self.post("/training-jobs", &job).await?;
+        let id = created["metadata"]["id"].as_str();
+        id.map(str::to_owned)
+            .ok_or_else(|| anyhow!("no id in {created}"))
+    }
+
+    /// Waits until so many jobs are completed.
+    async fn completed(&self, count: usize) -> Result<()> {
+        let phase = json!({"key": "phase", "operator": "in", "value": ["Completed"]});
+        let search = json!({"limit": 1, "filters": [phase]});
+        let begin = Instant::now();
+        loop {
+            let found = self.post("/training-job-searches", &search).await?;
+            if found["count"] == count {
+                return Ok(());
+            }
+            ensure!(
+                begin.elapsed() < 2 * TARGET,
+                "only {} are completed",
+                found["count"]
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Names and ids of all jobs.
+    async fn list(&self) -> Result<Vec<(String, String)>> {
+        let mut jobs = Vec::new();
+        loop {
+            let search = json!({"limit": 50, "offset": jobs.len() / 50, "order": "asc"});
+            let page = self.post("/training-job-searches", &search).await?;
+            let items = page["items"].as_array().context("no items")?;
+            for item in items {
+                let text = |name: &str| item["metadata"][name].as_str().map(str::to_owned);
+                jobs.push(text("name").zip(text("id")).context("no name or id")?);
+            }
+            if items.len() < 50 {
+                return Ok(jobs);
+            }
+        }
+    }
+
+    /// Whether a job has all its events and its log.
+    async fn check(&self, id: &str) -> Result<()> {
+        let job = self.get(&format!("/training-jobs/{id}")).await?;
+        ensure!(job["status"]["phase"] == "Completed", "{job}");
+        let path = format!("/training-jobs/{id}/events");
+        let begin = Instant::now();
+        // The last is written a moment after the job is completed.
+        loop {
+            let events = self.get(&path).await?;
+            if events["total"] == EVENTS {
+                break;
+            }
+            ensure!(begin.elapsed() < TARGET, "{events}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
+        let log = self.get(&path).await?;
+        ensure!(log["content"] == "done\n", "{log}");
+        Ok(())
+    }
+
+    /// Resident memory in megabytes, where the system says it.
+    fn memory(&self) -> String {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kilobytes.map_or_else(
+            || "?".to_owned(),
+            |kilobytes| (kilobytes / 1024).to_string(),
+        )
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,244 @@
+//! `cargo xtask breaking`: what a change of the description does to clients that were
+//! generated from it before.
+//!
+//! A change is looked at from both sides. What clients send may become wider, never
+//! narrower; of what they receive nothing may go. Names count too: they are the names
+//! of types and methods in every language.
+//!
+//! Limits of answers are not looked at: an answer that breaks one is readable still
+//! (nothing that is generated here enforces them).
+
+mod base;
+mod operations;
+mod schemas;
+mod used;
+mod version;
+
+use std::{fmt, process::ExitCode};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+#[cfg(test)]
+use serde_json::json;
+
+pub use base::default as default_base;
+
+use crate::{codegen, regenerate, workspace};
+
+/// One change that breaks clients.
+#[derive(Debug, PartialEq)]
+pub struct Break {
+    pub place: String,
+    pub what: String,
+}
+
+impl fmt::Display for Break {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// Compares with `base`, or with what is there to compare with.
+pub fn run(base: Option<String>) -> Result<ExitCode> {
+    match base.or_else(default_base) {
+        Some(base) => check(&base),
+        None => {
+            println!("{NO_BASE}: nothing to compare with");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Why there may be nothing to compare with.
+pub const NO_BASE: &str = "no tag and no earlier commit here has a description";
+
+/// Compares the working description with that of a revision, and fails when it breaks
+/// clients and its version does not say so.
+pub fn check(base: &str) -> Result<ExitCode> {
+    let before = codegen::parse(&base::description(base)?)
+        .with_context(|| format!("the description of {base}"))?;
+    let after = regenerate::read(&workspace::description())?;
+    let breaks = between(&before, &after);
+    for found in &breaks {
+        println!("{found}");
+    }
+    let versions = version::Versions::new(&before, &after)?;
+    println!(
+        "{} changes since {base} break clients; version {versions}",
+        breaks.len()
+    );
+    if breaks.is_empty() || versions.admit_breaks() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!(
+        "raise the version of the workspace and info.version to {}, or take the changes back",
+        versions.needed()
+    );
+    Ok(ExitCode::FAILURE)
+}
+
+/// Everything in `after` that a client of `before` cannot live with.
+pub fn between(before: &Value, after: &Value) -> Vec<Break> {
+    let mut breaks = Vec::new();
+    operations::compare(before, after, &mut breaks);
+    schemas::compare_all(before, after, &mut breaks);
+    breaks
+}
+
+/// What differs between two settings that must stay as they are.
+fn changed(place: &str, what: &str, before: &Value, after: &Value, breaks: &mut Vec<Break>) {
+    if before[what] != after[what] {
+        breaks.push(Break {
+            place: place.to_owned(),
+            what: format!(
+                "{what} was {}, is {}",
+                said(&before[what]),
+                said(&after[what])
+            ),
+        });
+    }
+}
+
+fn said(value: &Value) -> String {
+    match value {
+        Value::Null => "not there".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+/// The entries of an object, or none.
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    let list = value.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).collect()
+}
+
+/// What a local reference leads to.
+fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+    value["$ref"]
+        .as_str()
+        .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
+        .unwrap_or(value)
+}
+
+/// A description with one operation that sends and receives one thing; tests change it.
+#[cfg(test)]
+fn sample() -> Value {
+    let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let body = |name: &str| json!({ "application/json": { "schema": schema(name) } });
+    json!({
+        "info": { "version": "0.1.0" },
+        "security": [{ "Token": [] }, { "AkSk": [] }],
+        "paths": { "/jobs": {
+            "parameters": [{ "$ref": "#/components/parameters/Project" }],
+            "post": {
+                "operationId": "CreateJob",
+                "tags": ["Jobs"],
+                "x-effect": "create",
+                "x-clouds": ["huawei", "otc"],
+                "x-pagination": { "offset": "record" },
+                "parameters": [
+                    { "name": "limit", "in": "query", "schema": { "type": "integer", "maximum": 50 } },
+                ],
+                "requestBody": { "required": false, "content": body("JobRequest") },
+                "responses": {
+                    "201": { "content": body("Job") },
+                    "4XX": { "content": body("ApiError") },
+                },
+            },
+        } },
+        "components": {
+            "parameters": { "Project": {
+                "name": "project", "in": "path", "required": true, "schema": { "type": "string" },
+            } },
+            "securitySchemes": {
+                "Token": { "type": "apiKey", "in": "header", "name": "X-Auth-Token" },
+                "AkSk": { "type": "apiKey", "in": "header", "name": "Authorization" },
+            },
+            "schemas": {
+                "JobRequest": {
+                    "type": "object",
+                    "required": ["name"],
+                    "properties": {
+                        "name": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^a" },
+                        "nodes": { "type": "integer", "format": "int32", "minimum": 1, "nullable": true },
+                        "order": schema("Order"),
+                        "labels": { "type": "array", "items": { "type": "string" } },
+                    },
+                },
+                "Order": { "type": "string", "enum": ["asc", "desc"] },
+                "Job": {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": {
+                        "id": { "type": "string" },
+                        "phase": { "allOf": [schema("Phase")], "description": "Phase." },
+                        "sizes": { "type": "object", "additionalProperties": { "type": "integer" } },
+                    },
+                },
+                "KnownPhase": { "type": "string", "enum": ["Running", "Failed"] },
+                "Phase": { "anyOf": [schema("KnownPhase"), { "type": "string" }] },
+                "ApiError": { "type": "object", "properties": { "error_code": { "type": "string" } } },
+            },
+        },
+    })
+}
+
+/// What is found after putting `value` (or, for null, nothing) at a place of the sample.
+#[cfg(test)]
+fn after(place: &str, value: Value) -> Vec<String> {
+    let mut after = sample();
+    let (parent, key) = place.rsplit_once('/').unwrap_or_default();
+    match (after.pointer_mut(parent), value) {
+        (Some(Value::Object(parent)), Value::Null) => drop(parent.remove(key)),
+        (Some(Value::Object(parent)), value) => drop(parent.insert(key.replace("~1", "/"), value)),
+        _ => {}
+    }
+    assert_ne!(after, sample(), "{place} changes nothing");
+    between(&sample(), &after)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_as_it_is_breaks_nothing() {
+        assert_eq!(between(&sample(), &sample()), []);
+    }
+
+    #[test]
+    fn a_break_passes_only_with_a_higher_version() {
+        let versions = |before: &str, after: &str| {
+            let description = |version: &str| json!({ "info": { "version": version } });
+            version::Versions::new(&description(before), &description(after)).unwrap()
+        };
+        assert!(!versions("0.1.0", "0.1.0").admit_breaks());
+        assert!(!versions("0.1.0", "0.1.1").admit_breaks());
+        assert!(versions("0.1.0", "0.2.0").admit_breaks());
+        assert!(versions("0.1.9", "1.0.0").admit_breaks());
+        assert!(!versions("1.1.0", "1.2.0").admit_breaks());
+        assert!(versions("1.1.0", "2.0.0").admit_breaks());
+        assert!(!versions("0.2.0", "0.1.0").admit_breaks());
+        assert_eq!(versions("0.1.7", "0.1.8").needed(), "0.2.0");
+        assert_eq!(versions("1.1.0", "1.2.0").needed(), "2.0.0");
+    }
+
+    #[test]
+    fn a_version_that_is_none_is_an_error() {
+        let description = json!({ "info": { "version": "1.0" } });
+        let error = version::Versions::new(&description, &description)
+            .err()
+            .unwrap();
+        assert_eq!(
+            error.to_string(),
+            "info.version is \"1.0\"; write three numbers with dots"
+        );
+    }
+}

@@ -1,0 +1,350 @@
+//! Operations: names, places, parameters, bodies, and what the extensions promise.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Break, changed, entries, follow, said, schemas, strings, used::Ways};
+
+/// An operation, with the parameters of its path, references followed.
+struct Operation<'a> {
+    method: &'a str,
+    path: &'a str,
+    value: &'a Value,
+    parameters: BTreeMap<(&'a str, &'a str), &'a Value>,
+}
+
+pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
+    for what in ["securitySchemes"] {
+        for (name, scheme) in entries(&before["components"][what]) {
+            let now = &after["components"][what][name];
+            if scheme["type"] != now["type"]
+                || scheme["in"] != now["in"]
+                || scheme["name"] != now["name"]
+            {
+                breaks.push(Break {
+                    place: format!("security scheme {name}"),
+                    what: format!("was {scheme}, is {}", said(now)),
+                });
+            }
+        }
+    }
+    let (old, new) = (operations(before), operations(after));
+    for (id, old) in old {
+        let place = format!("operation {id}");
+        match new.get(id) {
+            None => breaks.push(Break {
+                place,
+                what: "is gone".into(),
+            }),
+            Some(new) => operation(&place, before, after, &old, new, breaks),
+        }
+    }
+}
+
+fn operations(root: &Value) -> BTreeMap<&str, Operation<'_>> {
+    let mut operations = BTreeMap::new();
+    for (path, item) in entries(&root["paths"]) {
+        for (method, value) in entries(item) {
+            if let Some(id) = value["operationId"].as_str() {
+                let lists = [&item["parameters"], &value["parameters"]];
+                let parameters = lists
+                    .into_iter()
+                    .filter_map(Value::as_array)
+                    .flatten()
+                    .map(|parameter| follow(root, parameter))
+                    .filter_map(|it| Some(((it["in"].as_str()?, it["name"].as_str()?), it)))
+                    .collect();
+                let operation = Operation {
+                    method,
+                    path,
+                    value,
+                    parameters,
+                };
+                operations.insert(id, operation);
+            }
+        }
+    }
+    operations
+}
+
+fn operation(
+    place: &str,
+    before: &Value,
+    after: &Value,
+    old: &Operation<'_>,
+    new: &Operation<'_>,
+    breaks: &mut Vec<Break>,
+) {
+    let mut say = |what: String| {
+        breaks.push(Break {
+            place: place.to_owned(),
+            what,
+        });
+    };
+    if (old.method, old.path) != (new.method, new.path) {
+        say(format!(
+            "was {} {}, is {} {}",
+            old.method, old.path, new.method, new.path
+        ));
+    }
+    for cloud in strings(&old.value["x-clouds"]) {
+        if !strings(&new.value["x-clouds"]).contains(&cloud) {
+            say(format!("is gone from {cloud}"));
+        }
+    }
+    for ((place, name), parameter) in &new.parameters {
+        if parameter["required"] == true && !old.parameters.contains_key(&(*place, *name)) {
+            say(format!("{place} parameter {name} is new and required"));
+        }
+    }
+    for key in ["x-effect", "x-pagination", "security"] {
+        changed(place, key, old.value, new.value, breaks);
+    }
+    // Generators make one class of each tag.
+    let (old_tags, new_tags) = (&old.value["tags"], &new.value["tags"]);
+    if old_tags[0] != new_tags[0] {
+        breaks.push(Break {
+            place: place.to_owned(),
+            what: format!("tag was {}, is {}", said(&old_tags[0]), said(&new_tags[0])),
+        });
+    }
+    for ((location, name), parameter) in &old.parameters {
+        let place = format!("{place}, {location} parameter {name}");
+        let Some(now) = new.parameters.get(&(*location, *name)) else {
+            breaks.push(Break {
+                place,
+                what: "is gone".into(),
+            });
+            continue;
+        };
+        if parameter["required"] != true && now["required"] == true {
+            breaks.push(Break {
+                place: place.clone(),
+                what: "is required now".into(),
+            });
+        }
+        for key in ["style", "explode"] {
+            changed(&place, key, parameter, now, breaks);
+        }
+        let sent = Ways {
+            sent: true,
+            received: false,
+        };
+        schemas::compare(&place, &parameter["schema"], &now["schema"], sent, breaks);
+    }
+    bodies(place, before, after, old.value, new.value, breaks);
+}
+
+fn bodies(
+    place: &str,
+    before: &Value,
+    after: &Value,
+    old: &Value,
+    new: &Value,
+    breaks: &mut Vec<Break>,
+) {
+    let body = |root, value: &Value| follow(root, &value["requestBody"]).clone();
+    let (old_body, new_body) = (body(before, old), body(after, new));
+    if old_body["required"] != true && new_body["required"] == true {
+        breaks.push(Break {
+            place: format!("{place}, request"),
+            what: "a body is required now".into(),
+        });
+    }
+    let sent = Ways {
+        sent: true,
+        received: false,
+    };
+    content(
+        &format!("{place}, request"),
+        &old_body,
+        &new_body,
+        sent,
+        breaks,
+    );
+
+    let received = Ways {
+        sent: false,
+        received: true,
+    };
+    for (status, answer) in entries(&old["responses"]) {
+        let place = format!("{place}, answer {status}");
+        let now = &new["responses"][status];
+        if now.is_null() {
+            breaks.push(Break {
+                place,
+                what: "is gone".into(),
+            });
+            continue;
+        }
+        let (answer, now) = (follow(before, answer), follow(after, now));
+        content(&place, answer, now, received, breaks);
+    }
+}
+
+/// Media types and their schemas. Content where there was none breaks generated
+/// signatures like content that is gone.
+fn content(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut Vec<Break>) {
+    let kinds = |value: &Value| {
+        entries(&value["content"])
+            .map(|(kind, _)| kind.clone())
+            .collect()
+    };
+    let (old_kinds, new_kinds): (Vec<_>, Vec<_>) = (kinds(old), kinds(new));
+    if old_kinds != new_kinds {
+        let said = |kinds: Vec<String>| match kinds.is_empty() {
+            true => "nothing".to_owned(),
+            false => kinds.join(", "),
+        };
+        breaks.push(Break {
+            place: place.to_owned(),
+            what: format!("content was {}, is {}", said(old_kinds), said(new_kinds)),
+        });
+        return;
+    }
+    for (kind, old) in entries(&old["content"]) {
+        let new = &new["content"][kind];
+        schemas::compare(place, &old["schema"], &new["schema"], ways, breaks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{after, sample};
+    use super::*;
+
+    const JOBS: &str = "/paths/~1jobs/post";
+
+    fn at(rest: &str) -> String {
+        format!("{JOBS}/{rest}")
+    }
+
+    #[test]
+    fn names_and_places_of_operations_stay() {
+        assert_eq!(after(JOBS, json!(null)), ["operation CreateJob: is gone"]);
+        assert_eq!(
+            after(&at("operationId"), json!("MakeJob")),
+            ["operation CreateJob: is gone"]
+        );
+        let mut moved = sample();
+        let path = moved["paths"].as_object_mut().unwrap().remove("/jobs");
+        moved["paths"]["/tasks"] = path.unwrap();
+        let breaks = super::super::between(&sample(), &moved);
+        assert_eq!(
+            breaks[0].to_string(),
+            "operation CreateJob: was post /jobs, is post /tasks"
+        );
+    }
+
+    #[test]
+    fn promises_of_the_extensions_stay() {
+        assert_eq!(
+            after(&at("x-effect"), json!("idempotent")),
+            ["operation CreateJob: x-effect was \"create\", is \"idempotent\""]
+        );
+        assert_eq!(
+            after(&at("x-pagination"), json!({ "offset": "page-index" })),
+            [
+                "operation CreateJob: x-pagination was {\"offset\":\"record\"}, is {\"offset\":\"page-index\"}"
+            ]
+        );
+        assert_eq!(
+            after(&at("x-clouds"), json!(["huawei"])),
+            ["operation CreateJob: is gone from otc"]
+        );
+        assert_eq!(
+            after(&at("tags"), json!(["Tasks"])),
+            ["operation CreateJob: tag was \"Jobs\", is \"Tasks\""]
+        );
+    }
+
+    #[test]
+    fn parameters_stay_and_become_no_narrower() {
+        let parameters = at("parameters");
+        let limit = |schema: Value| json!([{ "name": "limit", "in": "query", "schema": schema }]);
+        assert_eq!(
+            after(&parameters, json!([])),
+            ["operation CreateJob, query parameter limit: is gone"]
+        );
+        assert_eq!(
+            after(
+                &parameters,
+                limit(json!({ "type": "integer", "maximum": 10 }))
+            ),
+            ["operation CreateJob, query parameter limit: maximum was 50, is 10"]
+        );
+        assert_eq!(
+            after(&parameters, limit(json!({ "type": "string" }))),
+            ["operation CreateJob, query parameter limit: was integer, is string"]
+        );
+        let mut required = limit(json!({ "type": "integer", "maximum": 50 }));
+        required[0]["required"] = json!(true);
+        assert_eq!(
+            after(&parameters, required),
+            ["operation CreateJob, query parameter limit: is required now"]
+        );
+        let mut more = limit(json!({ "type": "integer", "maximum": 50 }));
+        let new = json!({ "name": "order", "in": "query", "schema": { "type": "string" } });
+        more.as_array_mut().unwrap().push(new);
+        assert_eq!(after(&parameters, more.clone()), [""; 0], "optional");
+        more[1]["required"] = json!(true);
+        assert_eq!(
+            after(&parameters, more),
+            ["operation CreateJob: query parameter order is new and required"]
+        );
+        assert_eq!(
+            after("/components/parameters/Project/in", json!("query"))[0],
+            "operation CreateJob: query parameter project is new and required"
+        );
+    }
+
+    #[test]
+    fn bodies_stay() {
+        assert_eq!(
+            after(&at("requestBody/required"), json!(true)),
+            ["operation CreateJob, request: a body is required now"]
+        );
+        assert_eq!(
+            after(&at("requestBody"), json!(null)),
+            ["operation CreateJob, request: content was application/json, is nothing"]
+        );
+        assert_eq!(
+            after(&at("responses/201/content"), json!(null)),
+            ["operation CreateJob, answer 201: content was application/json, is nothing"]
+        );
+        assert_eq!(
+            after(&at("responses/201"), json!(null)),
+            ["operation CreateJob, answer 201: is gone"]
+        );
+        assert_eq!(
+            after(
+                &at("responses/201/content/application~1json/schema"),
+                json!({ "$ref": "#/components/schemas/ApiError" })
+            ),
+            ["operation CreateJob, answer 201: was Job, is ApiError"]
+        );
+    }
+
+    #[test]
+    fn ways_to_sign_stay() {
+        assert_eq!(
+            after("/components/securitySchemes/Token/name", json!("X-Token")).len(),
+            1
+        );
+        assert_eq!(
+            after("/components/securitySchemes/Token", json!(null)),
+            [
+                "security scheme Token: was {\"in\":\"header\",\"name\":\"X-Auth-Token\",\"type\":\"apiKey\"}, is not there"
+            ]
+        );
+    }
+
+    #[test]
+    fn texts_and_codes_are_free() {
+        assert_eq!(after(&at("description"), json!("Other words.")), [""; 0]);
+        assert_eq!(after(&at("x-error-codes"), json!([])), [""; 0]);
+    }
+}

@@ -1,0 +1,71 @@
+//! Which schemas clients send, and which they receive.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{entries, follow};
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// Names of schemas.
+#[derive(Default)]
+pub struct Used {
+    pub sent: BTreeSet<String>,
+    pub received: BTreeSet<String>,
+}
+
+/// On which ways something travels.
+#[derive(Clone, Copy)]
+pub struct Ways {
+    pub sent: bool,
+    pub received: bool,
+}
+
+impl Used {
+    pub fn of(root: &Value) -> Self {
+        let mut used = Self::default();
+        for (_, path) in entries(&root["paths"]) {
+            for (_, part) in entries(path) {
+                // Either the parameters of all operations on the path, or an operation.
+                let parameters = part.as_array().or_else(|| part["parameters"].as_array());
+                for parameter in parameters.into_iter().flatten() {
+                    collect(root, &follow(root, parameter)["schema"], &mut used.sent);
+                }
+                collect(root, &part["requestBody"], &mut used.sent);
+                collect(root, &part["responses"], &mut used.received);
+            }
+        }
+        used
+    }
+
+    pub fn ways(&self, name: &str) -> Ways {
+        Ways {
+            sent: self.sent.contains(name),
+            received: self.received.contains(name),
+        }
+    }
+}
+
+/// Everything that `value` refers to, however far away.
+fn collect(root: &Value, value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(reference) = value["$ref"].as_str() {
+                let name = reference.strip_prefix(SCHEMAS);
+                if name.is_none_or(|name| names.insert(name.to_owned())) {
+                    collect(root, follow(root, value), names);
+                }
+                return;
+            }
+            for (key, value) in object {
+                // An example may hold anything, also something that looks like a reference.
+                if key != "example" && key != "examples" {
+                    collect(root, value, names);
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| collect(root, value, names)),
+        _ => {}
+    }
+}

@@ -1,0 +1,174 @@
+//! `cargo xtask readme`: the table of operations in the README, from the description.
+
+use std::{collections::BTreeSet, fs, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::{regenerate, workspace};
+
+const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
+const END: &str = "<!-- cargo xtask readme: end -->\n";
+
+/// Writes the table between its marks; with `check`, fails when it is another one.
+pub fn run(check: bool) -> Result<ExitCode> {
+    let file = workspace::root().join("README.md");
+    let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    let description = regenerate::read(&workspace::description())?;
+    let emulated = fs::read_to_string(workspace::emulated())?;
+    let modelled = modelled(&emulated);
+    let after = replaced(&before, &table(&description, &modelled)?)?;
+    if before == after {
+        println!("the table of operations in README.md is the description's");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if check {
+        println!(
+            "the table of operations in README.md is not the description's; run `cargo xtask readme`"
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    fs::write(&file, after)?;
+    println!("README.md was rewritten");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn replaced(text: &str, table: &str) -> Result<String> {
+    let marked = || {
+        let (before, rest) = text.split_once(BEGIN)?;
+        let (_, after) = rest.split_once(END)?;
+        Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+    };
+    marked().with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
+}
+
+/// The names in the emulator's table of operations: lines such as
+/// `StopTrainingJob, POST, "/training-jobs/{training_job_id}/actions";`
+fn modelled(source: &str) -> BTreeSet<&str> {
+    source
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix("\";"))
+        .filter_map(|row| row.split_once(", "))
+        .filter(|(_, rest)| rest.contains(", \"/"))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+fn table(description: &Value, modelled: &BTreeSet<&str>) -> Result<String> {
+    let mut rows = Vec::new();
+    let mut known = BTreeSet::new();
+    for (path, item) in description["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in item.as_object().into_iter().flatten() {
+            let Some(id) = operation["operationId"].as_str() else {
+                continue;
+            };
+            known.insert(id);
+            rows.push(format!(
+                "| {id} | `{} {}` | {} | {} | {} | {} |\n",
+                method.to_uppercase(),
+                path.strip_prefix("/v2/{project_id}").unwrap_or(path),
+                operation["x-effect"].as_str().unwrap_or_default(),
+                clouds(&operation["x-clouds"]),
+                pages(&operation["x-pagination"]),
+                if modelled.contains(id) { "yes" } else { "" },
+            ));
+        }
+    }
+    let strange: Vec<_> = modelled.difference(&known).collect();
+    ensure!(
+        strange.is_empty(),
+        "the emulator has operations that the description lacks: {strange:?}"
+    );
+    Ok(format!(
+        "{} operations; paths are below `/v2/{{project_id}}`. The emulator has {}.\n\n\
+         | operation | request | effect | clouds | pages | emulator |\n\
+         |---|---|---|---|---|---|\n{}",
+        rows.len(),
+        modelled.len(),
+        rows.concat()
+    ))
+}
+
+fn clouds(clouds: &Value) -> &'static str {
+    let on = |cloud: &str| {
+        clouds
+            .as_array()
+            .is_some_and(|it| it.iter().any(|it| it == cloud))
+    };
+    match (on("huawei"), on("otc")) {
+        (true, true) => "both",
+        (true, false) => "Huawei Cloud",
+        (false, true) => "Open Telekom Cloud",
+        (false, false) => "",
+    }
+}
+
+/// How the list is asked for page by page.
+fn pages(pagination: &Value) -> String {
+    let mut said = match pagination["offset"].as_str() {
+        Some("page-index") => "by page",
+        Some("record") => "by record",
+        Some("line-cursor") => "by line",
+        Some("single-page") => "all in one",
+        _ => return String::new(),
+    }
+    .to_owned();
+    if let Some(limit) = pagination["max-limit"].as_u64() {
+        said = format!("{said}, at most {limit}");
+    }
+    if pagination["disputed"] == true {
+        said.push_str(" (disputed)");
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_what_the_description_says() {
+        let description = json!({ "paths": { "/v2/{project_id}/jobs": {
+            "parameters": [],
+            "get": {
+                "operationId": "ListJobs", "x-effect": "read", "x-clouds": ["huawei", "otc"],
+                "x-pagination": { "offset": "record", "max-limit": 50, "disputed": true },
+            },
+            "post": { "operationId": "CreateJob", "x-effect": "create", "x-clouds": ["huawei"] },
+        } } });
+        let modelled =
+            modelled("operations! {\n    ListJobs, GET, \"/jobs\";\n}\nlet a = \"b\";\n");
+        assert_eq!(
+            table(&description, &modelled).unwrap(),
+            "2 operations; paths are below `/v2/{project_id}`. The emulator has 1.\n\n\
+             | operation | request | effect | clouds | pages | emulator |\n\
+             |---|---|---|---|---|---|\n\
+             | ListJobs | `GET /jobs` | read | both | by record, at most 50 (disputed) | yes |\n\
+             | CreateJob | `POST /jobs` | create | Huawei Cloud |  |  |\n"
+        );
+        let error = table(&json!({}), &modelled).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the emulator has operations that the description lacks: [\"ListJobs\"]"
+        );
+    }
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let text = format!("before\n{BEGIN}old\n{END}after\n");
+        assert_eq!(
+            replaced(&text, "new\n").unwrap(),
+            format!("before\n{BEGIN}\nnew\n\n{END}after\n")
+        );
+        assert!(replaced("no marks", "new\n").is_err());
+    }
+
+    #[test]
+    fn every_operation_of_the_emulator_is_found() {
+        let source = fs::read_to_string(workspace::emulated()).unwrap();
+        let rows = source.matches(", \"/").count();
+        assert_eq!(modelled(&source).len(), rows);
+    }
+}
