@@ -4,6 +4,8 @@ mod checks;
 mod clients;
 mod metadata;
 pub mod redocly;
+mod schemathesis;
+mod schemathesis;
 mod table;
 
 use std::{

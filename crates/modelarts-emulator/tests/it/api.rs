@@ -251,7 +251,11 @@ async fn a_method_that_no_document_has_is_a_405() {
         ),
         (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
         // Words that stand where ids stand are not taken for one.
-        (Method::GET, "/training-jobs/batch-delete".to_owned(), "POST"),
+        (
+            Method::GET,
+            "/training-jobs/batch-delete".to_owned(),
+            "POST",
+        ),
         (
             Method::DELETE,
             "/training-jobs/batch-delete".to_owned(),
@@ -259,7 +263,11 @@ async fn a_method_that_no_document_has_is_a_405() {
         ),
     ] {
         let reply = site.client.send(method.clone(), &path, Vec::new()).await;
-        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert_eq!(
+            reply.status,
+            StatusCode::METHOD_NOT_ALLOWED,
+            "{method} {path}"
+        );
         if method == Method::HEAD {
             continue;
         }
