@@ -3,8 +3,8 @@
 mod checks;
 mod clients;
 mod metadata;
+mod pytest;
 pub mod redocly;
-mod schemathesis;
 mod schemathesis;
 mod table;
 

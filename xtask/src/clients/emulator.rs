@@ -46,7 +46,7 @@ pub fn build() -> Result<()> {
 }
 
 /// cargo puts it where it has put this program.
-fn program() -> Result<PathBuf> {
+pub fn program() -> Result<PathBuf> {
     let here = env::current_exe()?;
     let directory = here.parent().context("this program is in no directory")?;
     Ok(directory.join("modelarts-emulator"))
