@@ -264,7 +264,9 @@ fn examples() -> Result<Outcome> {
 
 fn package() -> Result<Outcome> {
     forget_unpacked()?;
-    // Whether everything is committed is a question for a release; here it is
+    // What `cargo publish --dry-run --workspace` does, without asking the registry
+    // whether the versions are new: after a release they are not.
+    // Whether everything is committed is a question for a release, too; here it is
     // whether the packages build from what they contain.
     // A target directory of its own, made anew: what was built of an earlier package
     // of the same version would be taken for built.

@@ -202,7 +202,7 @@ const FIELDS: &[Line] = &[
     ("algorithm.summary.log_dir.pfs.pfs_path", Text, Required, Echoed),
     ("algorithm.summary.data_sources", List, Optional, Echoed),
     ("algorithm.summary.data_sources[]", Object, Required, Echoed),
-    ("algorithm.summary.data_sources[].job", Object, Optional, Echoed),
+    ("algorithm.summary.data_sources[].job", Object, Required, Echoed),
     ("algorithm.summary.data_sources[].job.job_id", Text, Required, Echoed),
     ("algorithm.summary.data_sources[].nfs", Object, Optional, Echoed),
     ("algorithm.summary.data_sources[].nfs.nfs_path", Text, Required, Echoed),
