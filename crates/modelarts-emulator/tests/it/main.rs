@@ -7,6 +7,7 @@
     reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
 )]
 
+mod acceptance;
 mod accounts;
 mod api;
 mod choices;
