@@ -12,10 +12,7 @@ use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
-use crate::{
-    client::{Answer, Client},
-    error::Error,
-};
+use crate::{answer::Answer, client::Client, error::Error};
 
 /// The name of the generated method.
 const OPERATION: &str = "create_training_job";
