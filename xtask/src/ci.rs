@@ -1,8 +1,9 @@
 //! `cargo xtask ci`: every check, one after the other, and a table at the end.
 
 mod checks;
+mod clients;
 mod metadata;
-mod redocly;
+pub mod redocly;
 mod table;
 
 use std::{
@@ -12,6 +13,8 @@ use std::{
 };
 
 use anyhow::{Result, bail};
+
+pub use checks::cargo;
 
 /// One check.
 pub struct Check {

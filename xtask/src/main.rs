@@ -6,6 +6,10 @@ mod codegen;
 mod bench;
 mod breaking;
 mod ci;
+mod clients;
+mod dist;
+mod docs;
+mod node;
 mod payload;
 mod readme;
 mod regenerate;
@@ -75,6 +79,19 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Makes clients in other languages and runs them against the emulator
+    Clients {
+        /// python, typescript, go, java or official; all of them if nothing is said
+        #[arg(value_name = "LANG")]
+        languages: Vec<String>,
+        /// Bring the table in openapi/README.md up to date instead of comparing it
+        #[arg(long)]
+        write: bool,
+    },
+    /// Builds the reference as one HTML page that loads nothing
+    Docs,
+    /// Makes what a release of the description consists of, in target/dist
+    Dist,
     /// Runs every check and ends with a table
     Ci {
         /// Run only this check; may be given more than once
@@ -124,6 +141,13 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Readme { check } => readme::run(check),
         Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
+        Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }),
+        Command::Docs => docs::run(),
+        Command::Dist => dist::run(),
         Command::Ci { only } => ci::run(&only),
     }
 }

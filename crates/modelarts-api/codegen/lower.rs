@@ -14,6 +14,7 @@ use super::{
     facts::{self, Limit, Operation},
     fields::{self, Field},
     open_enum::OpenEnum,
+    spelling,
 };
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -33,9 +34,10 @@ pub struct Lowered {
 }
 
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
-    let operations = facts::operations(description)?;
-    let limits = facts::limits(description)?;
     let mut description = description.clone();
+    spelling::undo(&mut description);
+    let operations = facts::operations(&description)?;
+    let limits = facts::limits(&description)?;
     let schemas = description
         .pointer("/components/schemas")
         .and_then(Value::as_object)

@@ -15,6 +15,7 @@ mod lower;
 mod open_enum;
 mod pieces;
 mod rewrite;
+mod spelling;
 
 use std::{
     fmt,

@@ -28,6 +28,11 @@ pub struct OnDecode(pub Arc<dyn Observer>);
 /// What is wrong, when more than an element of a list is. The message begins
 /// with the path of the value, such as `status.duration: invalid type …`.
 pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
+    boxed(body).map(|(value, dropped)| (*value, dropped))
+}
+
+/// As [`body`]. A job is some kilobytes, which each step would move otherwise.
+fn boxed<T: Lenient>(body: &[u8]) -> Result<(Box<T>, Dropped), serde_json::Error> {
     if let (Ok(value), dropped) = lenient::counting(|| strictly(body)) {
         return Ok((value, dropped));
     }
@@ -35,15 +40,15 @@ pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> 
     result.map(|value| (value, dropped))
 }
 
-fn strictly<T: Lenient>(body: &[u8]) -> Result<T, serde_json::Error> {
+fn strictly<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = T::maybe(&mut deserializer)?;
+    let value = T::maybe(&mut deserializer)?.map(Box::new);
     deserializer.end()?;
     value.ok_or_else(nothing)
 }
 
 /// As [`strictly`], slower, and errors say where they are.
-fn with_path<T: Lenient>(body: &[u8]) -> Result<T, serde_json::Error> {
+fn with_path<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let mut track = serde_path_to_error::Track::new();
     let value = T::maybe(serde_path_to_error::Deserializer::new(
@@ -53,7 +58,8 @@ fn with_path<T: Lenient>(body: &[u8]) -> Result<T, serde_json::Error> {
     .map_err(|error| match track.path().to_string().as_str() {
         "." => error,
         path => serde_json::Error::custom(format_args!("{path}: {error}")),
-    })?;
+    })?
+    .map(Box::new);
     deserializer.end()?;
     value.ok_or_else(nothing)
 }
@@ -64,10 +70,10 @@ fn nothing() -> serde_json::Error {
 
 /// What generated code calls instead of its own decoding.
 #[doc(hidden)]
-pub async fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn response<T: Lenient, E>(mut response: Response) -> Result<ResponseValue<T>, Error<E>> {
     let status = response.status();
-    let headers = response.headers().clone();
-    let observer = response.extensions().get::<OnDecode>().cloned();
+    let headers = std::mem::take(response.headers_mut());
+    let observer = response.extensions_mut().remove::<OnDecode>();
     let full = response.bytes().await.map_err(Error::ResponseBodyError)?;
     // The service says "not ready" with 204, which has no body.
     let text: &[u8] = if status == StatusCode::NO_CONTENT && full.is_empty() {
@@ -75,12 +81,12 @@ pub async fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue
     } else {
         &full
     };
-    match body(text) {
+    match boxed(text) {
         Ok((value, dropped)) => {
             if let Some(OnDecode(observer)) = observer {
                 observer.decoded(&full, &dropped);
             }
-            Ok(ResponseValue::new(value, status, headers))
+            Ok(ResponseValue::new(*value, status, headers))
         }
         Err(error) => Err(Error::InvalidResponsePayload(full, error)),
     }

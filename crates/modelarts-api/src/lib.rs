@@ -14,6 +14,10 @@
 //! [`LIMITS`]), enumerations that the service may extend keep text they do not
 //! know, and each field is read from every spelling that was seen for it (see
 //! [`lenient`]).
+//!
+//! In requests, optional lists and maps that are empty are left out. So a list that a
+//! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`; no document says
+//! whether the service tells the two apart.
 
 #[allow(
     missing_docs,

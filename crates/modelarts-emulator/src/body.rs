@@ -58,6 +58,10 @@ impl<'a> Field<'a> {
         }
     }
 
+    pub(crate) fn is_empty_object(&self) -> bool {
+        self.value.as_object().is_some_and(Map::is_empty)
+    }
+
     pub(crate) fn text(&self) -> Result<&'a str, ApiError> {
         let text = self
             .value

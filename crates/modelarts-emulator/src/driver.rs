@@ -81,6 +81,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
             job_id: id.clone(),
             request: Arc::clone(&request),
             index,
+            trial: None,
             run: 0,
         })
         .collect();

@@ -92,6 +92,8 @@ const ROWS: &[Row] = &[
     row(2830, 400, "Custom image jobs engine_id cannot be empty.", "Check whether the engine_id is valid."),
     row(2832, 400, "The AI engine version has been discontinued.", "Please use the latest version of AI engine."),
     row(2834, 400, "Does not support data type (%s).", "Change to a supported data type."),
+    // The message is ours: the sheet that was read has the symbol PathNotFound only.
+    row(2836, 404, "Path (%s) not found.", "Please check whether the path exists."),
     row(2837, 400, "The account has been restricted or frozen.", "Please check the account."),
     row(2840, 400, "Engine or resource policy specified cannot be supported on this flavor.", "Please reselect flavor."),
     row(2841, 400, "Duplicate training experiment (name: %s).", "Change training experiment name."),

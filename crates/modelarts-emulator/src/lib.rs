@@ -87,6 +87,7 @@ mod simulated_runner;
 mod store;
 mod tally;
 mod timing;
+mod tuning;
 mod usage;
 pub mod verify;
 mod work;

@@ -1,4 +1,4 @@
-//! From the output of a worker's processes into its log file, up to a size.
+//! From the output of a worker's processes into its log files, up to a size.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -22,27 +22,32 @@ pub(crate) struct Pump(Arc<Mutex<Flow>>);
 #[derive(Debug)]
 struct Flow {
     pipe: PipeReader,
-    log: File,
-    /// How many bytes the log may still get.
-    room: u64,
+    logs: Vec<Log>,
+    /// The most bytes of a log.
     cap: u64,
-    overflowed: bool,
     ended: bool,
 }
 
+#[derive(Debug)]
+struct Log {
+    file: File,
+    overflowed: bool,
+}
+
 impl Pump {
-    /// A pump into `log`, whose length counts, and the end that processes write to.
-    pub(crate) fn new(log: File, cap: u64) -> io::Result<(Self, PipeWriter)> {
+    /// A pump into logs, and the end that processes write to.
+    pub(crate) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
-        let room = cap.saturating_sub(log.metadata()?.len());
+        let logs = logs.into_iter().map(|file| Log {
+            file,
+            overflowed: false,
+        });
         let flow = Flow {
             pipe,
-            log,
-            room,
+            logs: logs.collect(),
             cap,
-            overflowed: false,
             ended: false,
         };
         Ok((Self(Arc::new(Mutex::new(flow))), writer))
@@ -98,28 +103,35 @@ impl Flow {
         }
     }
 
-    /// Writes to the log, if there is room; the rest is lost, as on the service.
     fn take(&mut self, bytes: &[u8]) {
-        let count = usize::try_from(self.room)
-            .unwrap_or(usize::MAX)
-            .min(bytes.len());
-        let (kept, lost) = bytes.split_at(count);
-        self.room -= count as u64;
-        if let Err(error) = self.log.write_all(kept) {
-            tracing::warn!(%error, "a log cannot be written");
-        }
-        if !lost.is_empty() && !self.overflowed {
-            self.overflowed = true;
-            // domain.md section 8, with the cap filled in.
-            let line = format!(
-                "\nmodelarts-pope: log length overflow(max:{}; already:{}; going to add:{}), process will continue running silently\n",
-                self.cap,
-                self.cap,
-                lost.len()
-            );
-            if let Err(error) = self.log.write_all(line.as_bytes()) {
+        for log in &mut self.logs {
+            if let Err(error) = log.take(bytes, self.cap) {
                 tracing::warn!(%error, "a log cannot be written");
             }
         }
+    }
+}
+
+impl Log {
+    /// Writes as long as there is room, whoever has filled it; the rest is lost, as on the
+    /// service.
+    fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
+        if self.overflowed {
+            return Ok(());
+        }
+        let room = cap.saturating_sub(self.file.metadata()?.len());
+        let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+        let (kept, lost) = bytes.split_at(count);
+        self.file.write_all(kept)?;
+        if !lost.is_empty() {
+            self.overflowed = true;
+            // domain.md section 8, with the cap filled in.
+            let line = format!(
+                "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
+                lost.len()
+            );
+            self.file.write_all(line.as_bytes())?;
+        }
+        Ok(())
     }
 }

@@ -64,6 +64,13 @@ operations! {
     ModifyTrainingQuotas, PUT, "/training-quotas";
     ListEventCategories, GET, "/training-event-categories";
     ShowSearchAlgorithms, GET, "/search-algorithms";
+    ShowAutoSearchTrials, GET, "/training-jobs/{training_job_id}/autosearch-trials";
+    ShowAutoSearchPerTrial, GET, "/training-jobs/{training_job_id}/autosearch-trials/{trial_id}";
+    ShowAutoSearchTrialEarlyStop, POST, "/training-jobs/{training_job_id}/autosearch-trial-earlystop/{trial_id}";
+    ShowAutoSearchParamsAnalysis, GET, "/training-jobs/{training_job_id}/autosearch-parameter-analysis";
+    ShowAutoSearchParamAnalysisResultPath, GET, "/training-jobs/{training_job_id}/autosearch-parameter-analysis/{parameter_name}";
+    ShowAutoSearchYamlTemplatesInfo, GET, "/training-jobs/autosearch/yaml-templates";
+    ShowAutoSearchYamlTemplateContent, GET, "/training-jobs/autosearch/yaml-templates/{algorithm_type}/{algorithm_name}";
     CreateAlgorithm, POST, "/algorithms";
     ListAlgorithms, GET, "/algorithms";
     ShowAlgorithmByUuid, GET, "/algorithms/{algorithm_id}";

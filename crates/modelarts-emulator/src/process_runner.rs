@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) install_packages: bool,
 }
 
-/// The process groups that are alive, and the pumps of their logs by pod.
+/// The process groups that are alive, and the pumps of their logs by the name of the run.
 #[derive(Clone, Debug, Default)]
 struct Alive {
     groups: Arc<Mutex<HashSet<Pid>>>,
@@ -188,7 +188,7 @@ impl ProcessRunner {
             }
         };
         arguments.extend(environment::arguments(request, directory.root()));
-        let (pump, output) = Pump::new(self.files.open_log(worker)?, self.settings.log_cap)?;
+        let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
         let child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -213,15 +213,15 @@ impl ProcessRunner {
             self.alive.groups.lock().insert(group);
             self.leftovers.note(group);
         }
-        let pod = worker.pod();
+        let name = worker.log_name();
         self.alive
             .pumps
             .lock()
-            .insert(pod.clone(), (pump.clone(), group));
+            .insert(name.clone(), (pump.clone(), group));
         Ok(ProcessRun {
             child,
             group,
-            pod,
+            name,
             pumping: Some(pump.spawn()?),
             pump,
             clock: Arc::clone(&self.settings.clock),
@@ -356,7 +356,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             // What has been written so far belongs to it.
-            if let Some((pump, _)) = runner.alive.pumps.lock().get(&worker.pod()) {
+            if let Some((pump, _)) = runner.alive.pumps.lock().get(&worker.log_name()) {
                 pump.drain();
             }
             runner.files.export_log(&worker, &runner.settings.obs, &to)
@@ -365,7 +365,7 @@ impl Runner for ProcessRunner {
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
-        let pump = self.alive.pumps.lock().get(&worker.pod()).cloned();
+        let pump = self.alive.pumps.lock().get(&worker.log_name()).cloned();
         Box::pin(blocking(move || {
             if let Some((pump, _)) = pump {
                 pump.drain();
@@ -379,7 +379,7 @@ impl Runner for ProcessRunner {
             .alive
             .pumps
             .lock()
-            .get(&worker.pod())
+            .get(&worker.log_name())
             .and_then(|(_, leader)| *leader);
         let meter = Arc::clone(&self.meter);
         Box::pin(async move {
@@ -419,7 +419,8 @@ const GONE_AFTER: Duration = Duration::from_secs(2);
 struct ProcessRun {
     child: Child,
     group: Option<Pid>,
-    pod: String,
+    /// See [`Worker::log_name`].
+    name: String,
     pump: Pump,
     pumping: Option<JoinHandle<()>>,
     clock: Arc<dyn Clock>,
@@ -472,7 +473,7 @@ impl ProcessRun {
         if let Some(pumping) = self.pumping.take() {
             self.pump.finish(pumping).await;
         }
-        self.alive.pumps.lock().remove(&self.pod);
+        self.alive.pumps.lock().remove(&self.name);
     }
 }
 
@@ -482,6 +483,10 @@ const EXIT_CODE_LOST: i32 = 255;
 const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
+    fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             let code = self.leader().await;

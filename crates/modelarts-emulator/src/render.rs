@@ -161,7 +161,12 @@ fn algorithm(request: &JobRequest) -> Value {
         .pointer("/algorithm/policies")
         .is_some_and(|policies| !policies.is_null())
     {
-        put("policies", json!({}));
+        // `auto_search: null` of a request comes back as nothing (api-facts D-06).
+        let search = request.tuning.as_ref().and_then(|_| {
+            let search = request.given.pointer("/algorithm/policies/auto_search")?;
+            Some(json!({"auto_search": search}))
+        });
+        put("policies", search.unwrap_or_else(|| json!({})));
     }
     if let Some(environments) = &request.environments {
         put("environments", json!(environments));

@@ -16,9 +16,10 @@ use crate::flavors::Flavor;
 use crate::home::{DEFAULT_LOCAL_CODE_DIR, HomePath};
 use crate::obs::ObsPath;
 use crate::rules::Annotations;
+use crate::tuning::Tuning;
 
 /// A checked request. The default is that of a job whose request is still to be read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
     pub(crate) given: Value,
@@ -43,10 +44,12 @@ pub(crate) struct JobRequest {
     pub(crate) auto_stop_hours: Option<u32>,
     pub(crate) log_export: LogExport,
     pub(crate) retry: Retry,
+    /// Its code runs in trials.
+    pub(crate) tuning: Option<Tuning>,
 }
 
 /// How the code starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Start {
     /// `python3 <boot file>`, from a preset image.
     BootFile {
@@ -74,7 +77,7 @@ pub(crate) struct Parameter {
 }
 
 /// `spec.log_export_path`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum LogExport {
     #[default]
     NotGiven,
@@ -148,6 +151,7 @@ impl JobRequest {
                     obs_member(&field, "obs_url")?.map_or(LogExport::Blank, LogExport::To)
                 }
             },
+            tuning: Tuning::read(&algorithm)?,
             given,
         })
     }

@@ -35,6 +35,8 @@ pub(crate) struct Worker {
     pub(crate) job_id: String,
     pub(crate) request: Arc<JobRequest>,
     pub(crate) index: u32,
+    /// Of a search: the trial whose code runs. Trials share the worker's container.
+    pub(crate) trial: Option<String>,
     /// How often the job's code has been started before.
     pub(crate) run: usize,
 }
@@ -45,15 +47,23 @@ impl Worker {
         task_name(self.index)
     }
 
-    /// `modelarts-job-<id>-worker-0`: the pod's name, and that of the log file.
+    /// `modelarts-job-<id>-worker-0`: the pod's name.
     pub(crate) fn pod(&self) -> String {
         format!("modelarts-job-{}-{}", self.job_id, self.task())
+    }
+
+    /// The pod's name, and for a trial its own behind it: the name of the log file.
+    pub(crate) fn log_name(&self) -> String {
+        match &self.trial {
+            None => self.pod(),
+            Some(trial) => format!("{}-trial-{trial}", self.pod()),
+        }
     }
 
     /// Where its log lies below its directory.
     pub(crate) fn log_file(&self) -> PathBuf {
         HomePath::fixed(MA_LOG_DIR)
-            .join(&format!("{}.log", self.pod()))
+            .join(&format!("{}.log", self.log_name()))
             .relative()
             .to_owned()
     }
@@ -111,6 +121,10 @@ pub(crate) enum Exit {
 pub(crate) trait Run: Send {
     /// Waits for the worker to end by itself. May be dropped and called again.
     fn wait(&mut self) -> BoxFuture<'_, Exit>;
+    /// The process that was started, if it is one.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
     /// Asks all processes to end, forces them after `grace`, and returns when they have gone.
     fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32>;
 }

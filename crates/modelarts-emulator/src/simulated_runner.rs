@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ struct Shared {
     files: WorkerFiles,
     obs: Confined,
     metrics: Arc<Metrics>,
-    /// Those that run, by pod.
+    /// Those that run, by the name of their log.
     running: Mutex<HashMap<String, Arc<Running>>>,
 }
 
@@ -66,7 +67,7 @@ impl SimulatedRunner {
     }
 
     fn running(&self, worker: &Worker) -> Option<Arc<Running>> {
-        self.0.running.lock().get(&worker.pod()).cloned()
+        self.0.running.lock().get(&worker.log_name()).cloned()
     }
 }
 
@@ -113,15 +114,18 @@ impl Runner for SimulatedRunner {
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
         let plan = Plan::of(&self.0.script, &worker);
         let start = self.0.now();
-        let values = plan.metrics.clone();
-        self.0.metrics.begin(worker.pod(), start, values);
+        // Trials share the worker, and have no metrics of their own.
+        if worker.trial.is_none() {
+            let values = plan.metrics.clone();
+            self.0.metrics.begin(worker.pod(), start, values);
+        }
         let running = Arc::new(Running { plan, start });
         let sleep = match running.plan.fault() {
             Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
             _ => self.0.clock.sleep(running.plan.lively()),
         };
         let mut all = self.0.running.lock();
-        all.insert(worker.pod(), Arc::clone(&running));
+        all.insert(worker.log_name(), Arc::clone(&running));
         drop(all);
         let run = SimulatedRun {
             shared: Arc::clone(&self.0),
@@ -154,7 +158,7 @@ impl Runner for SimulatedRunner {
             // Taken together, so that a run that ends now is not counted twice.
             let running = self.0.running.lock();
             let mut tail = self.0.files.log_tail(&worker, limit)?;
-            if let Some(running) = running.get(&worker.pod()) {
+            if let Some(running) = running.get(&worker.log_name()) {
                 let written = running.plan.log(self.0.now().since(running.start));
                 if !written.is_empty() {
                     let mut whole = tail.unwrap_or_default();
@@ -219,12 +223,16 @@ impl SimulatedRun {
         let now = shared.now();
         let written = self.running.plan.log(now.since(self.running.start));
         let mut running = shared.running.lock();
-        if running.remove(&worker.pod()).is_none() {
+        if running.remove(&worker.log_name()).is_none() {
             return;
         }
         if !written.is_empty() {
-            let log = shared.files.open_log(worker);
-            if let Err(error) = log.and_then(|mut log| log.write_all(written.as_bytes())) {
+            let logs = shared.files.open_logs(worker);
+            let write = |mut logs: Vec<File>| {
+                logs.iter_mut()
+                    .try_for_each(|log| log.write_all(written.as_bytes()))
+            };
+            if let Err(error) = logs.and_then(write) {
                 tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
             }
         }

@@ -15,6 +15,7 @@ use crate::events::{Event, EventKind};
 use crate::job_rows::{self, Row};
 use crate::lifecycle::{State, Stop};
 use crate::request::JobRequest;
+use crate::tuning::Trial;
 
 /// One job: what was asked, and what has become of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub(crate) struct Job {
     /// Those that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
+    /// Of a search.
+    #[serde(default)]
+    pub(crate) trials: Vec<Trial>,
     /// Nothing will happen to it any more: its processes have gone, its last event is written.
     pub(crate) settled: bool,
     /// Its deletion has been acknowledged.
@@ -106,6 +110,7 @@ impl Job {
                 time: created,
                 kind: EventKind::Created,
             }],
+            trials: Vec::new(),
             settled: false,
             deleted: false,
             stop: watch::Sender::new(None),

@@ -29,7 +29,7 @@ enum Turn {
 }
 
 /// What has been seen of a run so far.
-struct Seen {
+pub(crate) struct Seen {
     /// When each output was copied out last.
     copied: Vec<Moment>,
     /// The last signs of life: log sizes and use of the processors; and since when they are so.
@@ -43,6 +43,9 @@ struct Seen {
 impl Driver {
     /// Runs the code until it ends, is ended, or has to give way.
     pub(crate) async fn work(&self) -> Ending {
+        if let Some(tuning) = &self.request.tuning {
+            return self.search(tuning).await;
+        }
         let mut hangs = 0;
         loop {
             let mut runs = Vec::new();
@@ -182,7 +185,7 @@ impl Driver {
         (turn, failure)
     }
 
-    fn first_look(&self) -> Seen {
+    pub(crate) fn first_look(&self) -> Seen {
         let now = self.now();
         Seen {
             copied: vec![now; self.request.outputs.len()],
@@ -202,7 +205,7 @@ impl Driver {
     }
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
-    async fn copy_out(&self, seen: &mut Seen, now: Moment) {
+    pub(crate) async fn copy_out(&self, seen: &mut Seen, now: Moment) {
         for (index, output) in self.request.outputs.iter().enumerate() {
             if now.since(seen.copied[index]) < output.period {
                 continue;

@@ -32,6 +32,19 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
+    /// All logs that get what the code says: that of a worker has what its trials say, too.
+    pub(crate) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
+        let mut logs = vec![self.open_log(worker)?];
+        if worker.trial.is_some() {
+            let of_all = Worker {
+                trial: None,
+                ..worker.clone()
+            };
+            logs.push(self.open_log(&of_all)?);
+        }
+        Ok(logs)
+    }
+
     /// A line of the platform in the log.
     pub(crate) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;

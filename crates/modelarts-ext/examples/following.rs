@@ -3,26 +3,17 @@
 //! It starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`, and the intervals are best left as they are.
 
+mod local;
+
 use std::{error::Error, fs, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Credentials, EventKind, LogItem, News};
+use modelarts_ext::{EventKind, LogItem, News};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    if Emulator::python3().await.is_none() {
-        return Err("the emulator runs training scripts with python3, and there is none".into());
-    }
-    let emulator = Emulator::start().await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let (emulator, client) = local::start(Emulator::builder()).await?;
     let code = emulator.obs_root().join("bucket/code");
     fs::create_dir_all(&code)?;
     fs::write(
@@ -75,6 +66,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
         job.time_queued(),
         job.time_run()
     );
+
+    // What it used of the machine, a value a minute. The first two are always missing, and
+    // this one was too short for more.
+    match job.metrics("worker-0").await {
+        Ok(all) => {
+            for series in all {
+                println!("{}: {:?} % in the mean", series.metric(), series.mean());
+            }
+        }
+        Err(error) if error.is_not_ready() => println!("There are no metrics yet"),
+        Err(error) => return Err(error.into()),
+    }
     emulator.shutdown().await;
     Ok(())
 }

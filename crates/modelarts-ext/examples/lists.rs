@@ -3,29 +3,18 @@
 //! It starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`.
 
+mod local;
+
 use std::{error::Error, fs};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Emulator, Timing};
-use modelarts_ext::{Client, Credentials, Filter, Position, types::Phase};
+use modelarts_ext::{Filter, Position, types::Phase};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    if Emulator::python3().await.is_none() {
-        return Err("the emulator runs training scripts with python3, and there is none".into());
-    }
-    let emulator = Emulator::builder()
-        .timing(Timing::instant())
-        .start()
-        .await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let instant = Emulator::builder().timing(Timing::instant());
+    let (emulator, client) = local::start(instant).await?;
     let jobs = client.training_jobs();
 
     // Something to find: eight jobs, some of which fail.
@@ -82,6 +71,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("The last that worker-0 of {} did:", job[0].name());
     for event in events.collect(3).await? {
         println!("  {event}");
+    }
+
+    // So is everything else that the service lists: flavors, preset images, algorithms, …
+    println!("Jobs can run on:");
+    for flavor in client.flavors(None).collect(3).await? {
+        println!("  {}", flavor.flavor_id.unwrap_or_default());
+    }
+    let mut algorithms = client.algorithms().name_like("bert").items();
+    while let Some(algorithm) = algorithms.try_next().await? {
+        println!(
+            "  {:?}",
+            algorithm.metadata.and_then(|metadata| metadata.name)
+        );
     }
     emulator.shutdown().await;
     Ok(())

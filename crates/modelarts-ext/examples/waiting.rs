@@ -3,26 +3,17 @@
 //! It starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`, and the intervals are best left as they are.
 
+mod local;
+
 use std::{error::Error, fs, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Credentials, Job, Outcome, types::Phase};
+use modelarts_ext::{Client, Job, Outcome, types::Phase};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    if Emulator::python3().await.is_none() {
-        return Err("the emulator runs training scripts with python3, and there is none".into());
-    }
-    let emulator = Emulator::start().await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let (emulator, client) = local::start(Emulator::builder()).await?;
     let code = emulator.obs_root().join("bucket/code");
     fs::create_dir_all(&code)?;
     fs::write(

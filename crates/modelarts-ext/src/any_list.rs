@@ -140,10 +140,10 @@ impl<T> Part<T> {
     }
 }
 
-impl<T: 'static> Rows<T> {
+impl<T: Send + 'static> Rows<T> {
     /// `ask` sends a request for a page with an offset and a limit, and `part` takes the
     /// answer apart.
-    pub(crate) fn new<R: 'static>(
+    pub(crate) fn new<R: Send + 'static>(
         client: &Client,
         operation: &'static str,
         ask: impl for<'a> Fn(&'a Client, &'a modelarts_api::Client, i64, i64) -> Answer<'a, R>
@@ -151,11 +151,7 @@ impl<T: 'static> Rows<T> {
         + Sync
         + 'static,
         part: fn(R) -> Part<T>,
-    ) -> Self
-    where
-        T: Send,
-        R: Send,
-    {
+    ) -> Self {
         let client = client.clone();
         let ask = Arc::new(ask);
         let offset = pagination(operation).map(|how| how.offset);

@@ -6,11 +6,11 @@ use modelarts_api::BoxFuture;
 
 use crate::{clock::Clock, error::Error};
 
-/// What a request is authenticated with. Nothing prints the secrets.
+/// What a request is authenticated with. Nothing prints the secrets. Clones share them.
 #[derive(Clone)]
-pub struct Credentials(pub(crate) Kind);
+pub struct Credentials(pub(crate) Arc<Kind>);
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) enum Kind {
     Keys {
         access_key: String,
@@ -24,11 +24,11 @@ impl Credentials {
     /// An access key and its secret key (AK/SK). Requests are signed.
     #[must_use]
     pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
-        Self(Kind::Keys {
+        Self(Arc::new(Kind::Keys {
             access_key: access_key.into(),
             secret_key: secret_key.into(),
             security_token: None,
-        })
+        }))
     }
 
     /// A temporary access key, which goes with a security token.
@@ -38,22 +38,22 @@ impl Credentials {
         secret_key: impl Into<String>,
         security_token: impl Into<String>,
     ) -> Self {
-        Self(Kind::Keys {
+        Self(Arc::new(Kind::Keys {
             access_key: access_key.into(),
             secret_key: secret_key.into(),
             security_token: Some(security_token.into()),
-        })
+        }))
     }
 
     /// A token from IAM, which is sent as `X-Auth-Token`.
     #[must_use]
     pub fn token(token: impl Into<String>) -> Self {
-        Self(Kind::Token(token.into()))
+        Self(Arc::new(Kind::Token(token.into())))
     }
 
     /// What is wrong with them before anything is sent.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let parts: &[(&str, &str)] = match &self.0 {
+        let parts: &[(&str, &str)] = match &*self.0 {
             Kind::Keys {
                 access_key,
                 secret_key,
@@ -85,7 +85,7 @@ impl Credentials {
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &*self.0 {
             Kind::Keys { security_token, .. } => f
                 .debug_struct("Keys")
                 .field("access_key", &"***")

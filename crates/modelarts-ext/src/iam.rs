@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     auth::{Credentials, Kind, Tools},
-    client::is_loopback,
     error::{Call, Error, ErrorKind, chain},
     retry,
+    setup::is_loopback,
     sign::{self, Signing},
 };
 
@@ -134,7 +134,7 @@ impl Authority {
             }
             Ok::<_, reqwest::Error>(Reply {
                 status,
-                retry_after: retry::retry_after(&headers, tools.clock.now()),
+                retry_after: retry::retry_after(&headers, || tools.clock.now()),
                 headers,
                 body: body.freeze(),
             })
@@ -363,7 +363,7 @@ async fn list_projects(
 }
 
 fn secrets(credentials: &Credentials) -> Vec<&str> {
-    match &credentials.0 {
+    match &*credentials.0 {
         Kind::Keys {
             secret_key,
             security_token,
@@ -389,7 +389,7 @@ fn authenticate(
         .collect();
     let mut headers = Vec::new();
     let mut authorization = None;
-    let query = match &credentials.0 {
+    let query = match &*credentials.0 {
         Kind::Token(token) => {
             headers.push(("x-auth-token".to_owned(), token.clone()));
             sign::canonical_query(&query)

@@ -65,12 +65,13 @@ impl TrainingJobs {
 pub struct Job {
     client: Client,
     id: types::TrainingJobId,
-    details: TrainingJob,
+    // Some kilobytes, which are not to be moved around.
+    details: Box<TrainingJob>,
 }
 
 impl Job {
     /// A job from an answer of the service. `None` when the answer has no usable id.
-    pub(crate) fn from_details(client: Client, details: TrainingJob) -> Option<Self> {
+    pub(crate) fn from_details(client: Client, details: Box<TrainingJob>) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {
             client,
@@ -208,7 +209,7 @@ impl Job {
         Ok(Job {
             client: self.client.clone(),
             id: self.id.clone(),
-            details: answer.into_inner(),
+            details: answer.into_boxed(),
         })
     }
 
@@ -256,7 +257,7 @@ pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
     })
 }
 
-async fn show(client: &Client, id: &types::TrainingJobId) -> Result<TrainingJob, Error> {
+async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Box<TrainingJob>, Error> {
     let answer = client
         .call(|api| {
             api.show_training_job_details()
@@ -265,5 +266,5 @@ async fn show(client: &Client, id: &types::TrainingJobId) -> Result<TrainingJob,
                 .send()
         })
         .await?;
-    Ok(answer.into_inner())
+    Ok(answer.into_boxed())
 }

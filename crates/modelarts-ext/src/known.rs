@@ -11,6 +11,10 @@ const RECENT_ROWS: usize = 200;
 /// Of how many rows without an id three quarters have to agree. Runs of equal ones should be shorter.
 const AGREEMENT: usize = 6;
 
+/// How many rows before a run of equal ones are looked at besides, because some may have
+/// gone meanwhile.
+const BEFORE_A_RUN: usize = 8;
+
 /// Points for a row that agrees, and what is taken off for one that went away, and for
 /// one that came in: ten that came in together should not look like one that went away.
 const AGREE: i32 = 20;
@@ -58,6 +62,23 @@ impl Known {
     pub(crate) fn last(&self, most: usize) -> Vec<String> {
         let skip = self.recent.len().saturating_sub(most);
         self.recent.iter().skip(skip).cloned().collect()
+    }
+
+    /// By how many rows windows should overlap: `usual`, or more when what was read ends
+    /// with rows that are equal, or take turns, and would look the same if they had
+    /// shifted. Up to `most`.
+    pub(crate) fn overlap(&self, usual: u32, most: u32) -> u32 {
+        if self.unique {
+            return usual;
+        }
+        let newest = || self.recent.iter().rev();
+        let runs = (1..=usual as usize / 2).filter_map(|period| {
+            let pairs = newest().zip(newest().skip(period));
+            let again = pairs.take_while(|(row, before)| row == before).count();
+            (again >= period).then_some(period + again)
+        });
+        let run = runs.max().map_or(0, |run| run + BEFORE_A_RUN);
+        usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
     /// Nothing of what was read is there any more. Rows without an id that come now
@@ -258,6 +279,21 @@ mod tests {
         assert_eq!(new("abccc", "bccdd").as_deref(), Some("dd"));
         assert_eq!(new("abcde", "bcdxxxxef").as_deref(), Some("f"));
         assert_eq!(new("abcdef", "ghijkl"), None);
+    }
+
+    #[test]
+    fn runs_of_equal_rows_need_a_longer_overlap() {
+        let overlap = |read: &str| {
+            let mut known = Known::new(false);
+            known.remember(keys(read));
+            known.overlap(10, 20)
+        };
+        assert_eq!(overlap("abcdefgh"), 10);
+        assert_eq!(overlap("abcdeeee"), 12);
+        // Eight rows before the run.
+        assert_eq!(overlap("abcdefaaaaaa"), 14);
+        assert_eq!(overlap("xyabababab"), 16);
+        assert_eq!(overlap("aaaaaaaaaaaaaaaa"), 20);
     }
 
     #[test]

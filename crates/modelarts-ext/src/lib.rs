@@ -1,6 +1,14 @@
 //! The SDK for ModelArts training management on Huawei Cloud and Open Telekom
 //! Cloud: submit training jobs, follow their events and logs, wait for their end.
 //!
+//! ```toml
+//! [dependencies]
+//! modelarts-ext = "0.1"
+//! modelarts-emulator = "0.1"    # to try it, and for tests
+//! futures = "0.3"               # lists and what is followed are its streams
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! ```
+//!
 //! # A client
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files
@@ -33,6 +41,35 @@
 //! [`Filter`], [`get`](TrainingJobs::get)) and makes them
 //! ([`create`](TrainingJobs::create)). A [`Job`] is a job as it was when it was
 //! last looked at; [`Job::details`] is everything that the service said.
+//!
+//! ```
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use modelarts_emulator::{Emulator, Timing};
+//! # use modelarts_ext::{Client, Credentials};
+//! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+//! # let client = Client::builder()
+//! #     .endpoint(emulator.url())
+//! #     .project_id(emulator.project_id())
+//! #     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! #     .build()?;
+//! // The emulator keeps OBS in a directory, and runs scripts with python3.
+//! let code = emulator.obs_root().join("bucket/code");
+//! std::fs::create_dir_all(&code)?;
+//! std::fs::write(code.join("train.py"), "print('hello')\n")?;
+//!
+//! let job = client
+//!     .training_jobs()
+//!     .create("first")
+//!     .preset_image("PyTorch", "pytorch_1.8.0")
+//!     .code_dir("obs://bucket/code/")
+//!     .boot_file("obs://bucket/code/train.py")
+//!     .flavor("modelarts.vm.cpu.2u")
+//!     .submit()
+//!     .await?;
+//! let end = job.wait().await?;
+//! assert!(end.is_completed());
+//! # Ok(()) }
+//! ```
 //!
 //! What people look for in them has accessors: [`Job::phase`], [`Job::exit_codes`],
 //! [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`],
@@ -72,6 +109,13 @@
 //! a row that was there all the time comes once, whatever came and went while the list
 //! was read. [`Page::position`] can be stored, and gone on from on another day.
 //!
+//! Besides jobs and their events there are [algorithms](Client::algorithms),
+//! [flavors](Client::flavors), [preset images](Client::engines),
+//! [experiments](Client::experiments), [tags](Client::job_tags),
+//! [quotas](Client::quotas), and of a job its [stages](Job::stages),
+//! [trials](Job::trials), [artifacts](Job::artifacts) and more: all operations that list
+//! something are streams of the same kind.
+//!
 //! # Waiting
 //!
 //! [`Job::wait`] is a value. Await it for the [`Outcome`], [`observe`](Wait::observe) it
@@ -100,7 +144,9 @@
 //! [`Job::follow`] tells everything that a job does and says: its phases, its events,
 //! the lines of all its logs. [`Events::follow`] and [`Logs::follow`] do one of these. A
 //! line that could not be had is a [gap](LogItem::Gap) with its size, never silence; an
-//! event has a [kind](Event::kind), so that no program has to read its text.
+//! event has a [kind](Event::kind), so that no program has to read its text. Logs are
+//! read by line numbers where the cloud has them, by preview elsewhere
+//! ([`LogAccess`]).
 //!
 //! ```no_run
 //! # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -118,6 +164,8 @@
 //! }
 //! # Ok(()) }
 //! ```
+//!
+//! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
 //!
 //! Each of these parts has a program in `examples/` that runs on the emulator: `lists`,
 //! `waiting`, `following`.
@@ -137,9 +185,20 @@
 //!
 //! TLS is rustls with the ring provider and the certificates of the platform; with
 //! `default-features = false` and the feature `native-tls` it is the library of the
-//! platform. No default of the process is set. A program that uses reqwest itself
-//! should choose a TLS feature for it: Cargo joins the features of all users of a
-//! crate, and with `rustls-no-provider` alone `reqwest::Client::new()` panics.
+//! platform. No default of the process is set.
+//!
+//! A program that uses reqwest itself keeps the TLS that it chose for it, such as that
+//! of reqwest's default features. One that chose none must choose one now, or begin with
+//! `rustls::crypto::ring::default_provider().install_default()`: Cargo joins the features
+//! of all users of a crate, reqwest has none for rustls with ring, and with its
+//! `rustls-no-provider` alone `reqwest::Client::new()` panics.
+//!
+//! # Shorter builds
+//!
+//! The feature `generate`, on by default, compiles the description at build time.
+//! Without it (`default-features = false, features = ["rustls"]`) the generated file in
+//! the package of modelarts-api is compiled; it is the same code, and the generator and
+//! its dependencies are not built.
 //!
 //! # Everything else
 //!
@@ -148,11 +207,15 @@
 //! The types are in [`types`].
 
 mod algorithm_facts;
+mod answer;
 mod answer_only;
 mod any_list;
+mod attempt;
 mod auth;
+mod authorize;
 mod auto_search;
 mod budget;
+mod builder;
 mod chain;
 mod change;
 mod channel;
@@ -234,6 +297,7 @@ mod rules_on_volumes;
 mod search;
 mod seen;
 mod settle;
+mod setup;
 #[cfg(test)]
 mod shifting;
 mod sign;
@@ -249,11 +313,13 @@ mod wait_all;
 mod window;
 
 pub use algorithm_facts::AlgorithmFacts;
+pub use answer::Answer;
 pub use any_list::List;
 pub use auth::{Credentials, ProvideCredentials, Tools};
 pub use auto_search::Search;
+pub use builder::ClientBuilder;
 pub use channel::{Input, Output};
-pub use client::{Answer, Client, ClientBuilder};
+pub use client::Client;
 pub use clock::{Clock, SystemClock};
 pub use cloud::Cloud;
 pub use code_dir::CodeDir;

@@ -325,7 +325,6 @@ fn words(rules: &[Rule]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::general;
 
     #[test]
     fn limits_are_said_in_words() {
@@ -364,83 +363,5 @@ mod tests {
                 assert!(regress::Regex::new(pattern).is_ok(), "{pattern}");
             }
         }
-    }
-
-    /// Every field of the body: its general path, its schema, and itself.
-    fn all_fields() -> Vec<(String, &'static str, &'static Field)> {
-        let mut found = Vec::new();
-        let mut schemas = vec![(String::new(), BODY)];
-        while let Some((parent, schema)) = schemas.pop() {
-            assert!(fields(schema).next().is_some(), "{schema} has no fields");
-            for field in fields(schema) {
-                let path = match parent.as_str() {
-                    "" => field.name.to_owned(),
-                    parent => format!("{parent}.{}", field.name),
-                };
-                found.push((path.clone(), schema, field));
-                match field.shape {
-                    Shape::Object(inner) => schemas.push((path, inner)),
-                    Shape::List(Shape::Object(inner)) => schemas.push((path + "[]", inner)),
-                    _ => {}
-                }
-            }
-        }
-        found
-    }
-
-    #[test]
-    fn every_limit_has_a_case() {
-        // Rows of three lines with the same words, and a limit that a test of its own has.
-        let cases = include_str!("../tests/cases/rules.yaml");
-        let said: Vec<(String, &str)> = cases
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("says: \""))
-            .map(|line| {
-                let end = [" = ", " is missing", " (its"]
-                    .iter()
-                    .filter_map(|end| line.find(end));
-                let (path, rest) = line.split_at(end.min().unwrap());
-                (general(&path.replace("\\\"", "\"")), rest)
-            })
-            .collect();
-        let all = all_fields();
-        assert!(all.len() > 250, "{}", all.len());
-        let mut without = Vec::new();
-        for (path, schema, field) in &all {
-            if is_left_to_rules(schema, field.name) {
-                continue;
-            }
-            // A schema that stands in several places needs its cases in one of them.
-            let paths = all
-                .iter()
-                .filter(|(_, of, other)| of == schema && other.name == field.name);
-            let paths: Vec<&String> = paths.map(|(path, ..)| path).collect();
-            let has = |suffix: &str, words: &str| {
-                said.iter().any(|(on, rest)| {
-                    let on = on.strip_suffix(suffix);
-                    on.is_some_and(|on| paths.iter().any(|path| *path == on))
-                        && rest.contains(&format!(": {words} ("))
-                })
-            };
-            for suffix in ["", "[]", "{}"] {
-                let words = in_words(schema, &format!("{}{suffix}", field.name));
-                if !words.is_empty() && !has(suffix, &words) {
-                    without.push(format!("{path}{suffix}: {words}"));
-                }
-            }
-            let (suffix, shape) = match field.shape {
-                Shape::List(inner) => ("[]", *inner),
-                shape => ("", shape),
-            };
-            if let Shape::OneOf(values) = shape
-                && !has(suffix, &one_of(values))
-            {
-                without.push(format!("{path}{suffix}: {}", one_of(values)));
-            }
-            if field.required && !has("", "it is required") {
-                without.push(format!("{path}: it is required"));
-            }
-        }
-        assert_eq!(without, [""; 0]);
     }
 }

@@ -239,7 +239,7 @@ impl Source for Search {
             let items: Vec<Job> = answer
                 .items
                 .into_iter()
-                .filter_map(|details| Job::from_details(self.client.clone(), details))
+                .filter_map(|details| Job::from_details(self.client.clone(), Box::new(details)))
                 .collect();
             // A job without an id cannot be asked for anything.
             dropped += found - items.len();

@@ -24,7 +24,8 @@ use crate::{
 pub enum LogItem {
     /// A line, without its end.
     Line(String),
-    /// The log grew faster than it was looked at, and this part is not to be had.
+    /// The log grew faster than it was looked at, or the service has thrown a part of it
+    /// away, and this part is not to be had.
     Gap {
         /// How many bytes are missing, if the service says how long the log is.
         bytes: Option<u64>,

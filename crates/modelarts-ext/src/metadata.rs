@@ -7,10 +7,10 @@ use reqwest::{Method, Request, StatusCode, Url, header::HeaderValue};
 
 use crate::{
     auth::Tools,
-    client::is_loopback,
     error::Error,
     iam::{Authority, Reply, shown},
     renew::{FetchCredentials, Fetched},
+    setup::is_loopback,
 };
 
 /// Where the metadata service of every cloud server is.

@@ -27,7 +27,9 @@ use crate::{
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 /// How many keys a saved position holds.
-const SAVED: usize = 30;
+const SAVED: u32 = 30;
+/// The same, if they end with a run of equal ones.
+const SAVED_OF_A_RUN: u32 = 75;
 /// How often a page that is not full and leads no further is taken for an accident
 /// while the service says that there is more.
 const PATIENCE: u32 = 1;
@@ -163,10 +165,25 @@ impl<S: Source> Pager<S> {
             if beyond && !self.flight.is_empty() {
                 break;
             }
-            let window = self.frame.after(self.planned);
+            let window = match self.flight.is_empty() {
+                true => self.safe_window(self.planned),
+                false => self.frame.after(self.planned),
+            };
             self.planned = window.end().max(self.planned + 1);
             self.flight.push_back(self.ask(window));
         }
+    }
+
+    /// The window behind what was read that begins with rows by which a shift is seen.
+    fn safe_window(&self, read: u64) -> Window {
+        let usual = self.frame.overlap.min(self.frame.max / 2);
+        // Where pages are shorter than they say, a longer overlap could fill them.
+        if self.frame.overlap < OVERLAP_OF_ROWS {
+            return self.frame.after(read);
+        }
+        let most = self.frame.max - self.frame.max / 4;
+        let overlap = self.known.overlap(usual, most);
+        self.frame.overlapping(read, overlap)
     }
 
     /// Forgets what is in flight and goes on behind the first `read` rows.
@@ -198,6 +215,15 @@ impl<S: Source> Pager<S> {
         let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
         let (total, matching) = (positive(batch.total), positive(batch.count));
         let more = matching.or(total).is_some_and(|all| all > end);
+
+        if self.search.is_none()
+            && self.meaning == Meaning::Sure
+            && self.read > 0
+            && self.safe_window(self.read).start < window.start
+        {
+            self.go_on_from(self.read);
+            return Ok(None);
+        }
 
         let keys: Vec<String> = batch
             .items
@@ -331,7 +357,8 @@ impl<S: Source> Pager<S> {
     }
 
     fn position(&self) -> Position {
-        let last = self.known.last(SAVED);
+        let enough = self.known.overlap(SAVED, SAVED_OF_A_RUN);
+        let last = self.known.last(enough as usize);
         Position {
             list: self.source.operation().to_owned(),
             read: self.read,

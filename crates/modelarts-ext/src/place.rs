@@ -114,6 +114,40 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The place, if something is wrong with it.
+pub(crate) fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
+    wrong.then_some(place).into_iter().collect()
+}
+
+/// Those of `places` whose text stood in one before.
+pub(crate) fn repeated<'a>(places: impl IntoIterator<Item = Place<'a>>) -> Vec<Place<'a>> {
+    repeated_but_for(places, |text| text)
+}
+
+/// As [`repeated`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
+pub(crate) fn repeated_paths<'a>(places: impl IntoIterator<Item = Place<'a>>) -> Vec<Place<'a>> {
+    repeated_but_for(places, |text| text.trim_end_matches('/'))
+}
+
+fn repeated_but_for<'a>(
+    places: impl IntoIterator<Item = Place<'a>>,
+    normal: fn(&str) -> &str,
+) -> Vec<Place<'a>> {
+    let mut seen = Vec::new();
+    let mut repeated = Vec::new();
+    for place in places {
+        let Some(text) = place.text().map(normal) else {
+            continue;
+        };
+        if seen.contains(&text) {
+            repeated.push(place);
+        } else {
+            seen.push(text);
+        }
+    }
+    repeated
+}
+
 /// Whether there is more than null, empty text and empty containers.
 pub(crate) fn says_something(value: &Value) -> bool {
     match value {

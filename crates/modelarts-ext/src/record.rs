@@ -50,7 +50,7 @@ impl Record {
     pub(crate) async fn scope<F: Future>(call: F) -> (F::Output, Facts) {
         let record = Arc::new(Self::default());
         let output = CURRENT.scope(Arc::clone(&record), call).await;
-        let facts = record.lock().clone();
+        let facts = std::mem::take(&mut *record.lock());
         (output, facts)
     }
 

@@ -139,7 +139,10 @@ pub(crate) fn may_retry(effect: Effect, attempt: Attempt) -> bool {
 }
 
 /// What the service says about when to come back: seconds, or a date.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(
+    headers: &HeaderMap,
+    now: impl FnOnce() -> SystemTime,
+) -> Option<Duration> {
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -149,7 +152,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
     Some(
         SystemTime::from(date)
-            .duration_since(now)
+            .duration_since(now())
             .unwrap_or_default(),
     )
 }
@@ -195,7 +198,7 @@ mod tests {
         let header = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", value.parse().unwrap());
-            retry_after(&headers, now)
+            retry_after(&headers, || now)
         };
         assert_eq!(header("7"), Some(Duration::from_secs(7)));
         assert_eq!(
@@ -213,7 +216,7 @@ mod tests {
         for text in ["soon", "", "-7", "7 s"] {
             assert_eq!(header(text), None, "{text}");
         }
-        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+        assert_eq!(retry_after(&HeaderMap::new(), || now), None);
     }
 
     #[test]
@@ -224,5 +227,7 @@ mod tests {
         let millis: Vec<_> = policy.ceilings().map(|pause| pause.as_millis()).collect();
         assert_eq!(millis, [100, 200, 400, 500, 500]);
         assert_eq!(RetryPolicy::none().ceilings().count(), 0);
+        let endless = RetryPolicy::default().pauses(Duration::MAX, Duration::MAX);
+        assert_eq!(endless.ceilings().last(), Some(Duration::MAX));
     }
 }

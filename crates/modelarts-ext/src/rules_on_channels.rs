@@ -3,9 +3,9 @@
 use crate::{
     draft::Draft,
     obs_path::ObsPath,
-    place::Place,
+    place::{Place, repeated, repeated_paths},
     rules_on_code::is_plain,
-    rules_on_parameters::{is_name, repeated},
+    rules_on_parameters::is_name,
     rules_on_switches::is_variable,
 };
 
@@ -23,28 +23,19 @@ pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let lists = draft.inputs().into_iter().chain(draft.outputs());
     lists
-        .flat_map(|list| repeated(list.iter().map(|channel| channel.at("name")).collect()))
+        .flat_map(|list| repeated(list.iter().map(|channel| channel.at("name"))))
         .collect()
 }
 
 pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let mut again = Vec::new();
     // The inputs and outputs of one program share its file system.
-    for (inputs, outputs) in draft.inputs().into_iter().zip(draft.outputs()) {
-        let mut seen: Vec<&str> = Vec::new();
-        for channel in inputs.into_iter().chain(outputs) {
-            let place = channel.at("local_dir");
-            let Some(text) = place.text().map(|text| text.trim_end_matches('/')) else {
-                continue;
-            };
-            if seen.contains(&text) {
-                again.push(place);
-            } else {
-                seen.push(text);
-            }
-        }
-    }
-    again
+    let programs = draft.inputs().into_iter().zip(draft.outputs());
+    programs
+        .flat_map(|(inputs, outputs)| {
+            let channels = inputs.into_iter().chain(outputs);
+            repeated_paths(channels.map(|channel| channel.at("local_dir")))
+        })
+        .collect()
 }
 
 pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

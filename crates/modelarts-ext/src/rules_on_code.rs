@@ -1,11 +1,11 @@
 //! Rules on what a job runs: where the code comes from, and what it runs in.
 
-use crate::{cloud::Cloud, draft::Draft, obs_path::ObsPath, place::Place};
-
-/// The places that fulfil a condition.
-fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
-    wrong.then_some(place).into_iter().collect()
-}
+use crate::{
+    cloud::Cloud,
+    draft::Draft,
+    obs_path::ObsPath,
+    place::{Place, one},
+};
 
 pub(crate) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(draft.has("tasks") && draft.has("spec"), draft.at("tasks"))

@@ -2,12 +2,8 @@
 
 use crate::{
     draft::{Draft, INSIGHT, TENSORBOARD},
-    place::Place,
+    place::{Place, one},
 };
-
-fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
-    wrong.then_some(place).into_iter().collect()
-}
 
 pub(crate) fn metrics<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();

@@ -1,6 +1,10 @@
 //! Rules on hyper-parameters and on the search for them.
 
-use crate::{cloud::Cloud, draft::Draft, place::Place};
+use crate::{
+    cloud::Cloud,
+    draft::Draft,
+    place::{Place, repeated},
+};
 
 const SEARCH: &str = "algorithm.policies.auto_search";
 
@@ -10,22 +14,6 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-/// Those of `places` whose text stood in one before.
-pub(crate) fn repeated<'a>(places: Vec<Place<'a>>) -> Vec<Place<'a>> {
-    let mut seen = Vec::new();
-    places
-        .into_iter()
-        .filter(|place| match place.text() {
-            Some(text) if seen.contains(&text) => true,
-            Some(text) => {
-                seen.push(text);
-                false
-            }
-            None => false,
-        })
-        .collect()
 }
 
 fn all<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
@@ -42,7 +30,7 @@ pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let lists = draft.parameters().into_iter();
     lists
-        .flat_map(|list| repeated(list.iter().map(|parameter| parameter.at("name")).collect()))
+        .flat_map(|list| repeated(list.iter().map(|parameter| parameter.at("name"))))
         .collect()
 }
 
@@ -185,7 +173,7 @@ pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 
 pub(crate) fn different_rewards<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let rewards = draft.at(SEARCH).at("reward_attrs").items();
-    repeated(rewards.iter().map(|reward| reward.at("name")).collect())
+    repeated(rewards.iter().map(|reward| reward.at("name")))
 }
 
 pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

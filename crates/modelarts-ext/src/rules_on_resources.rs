@@ -1,6 +1,9 @@
 //! Rules on where a job runs: flavor, pool, priority and placement.
 
-use crate::{draft::Draft, place::Place};
+use crate::{
+    draft::Draft,
+    place::{Place, one},
+};
 
 const FLAVOR: &str = "spec.resource.flavor_id";
 const POOL: &str = "spec.resource.pool_id";
@@ -10,10 +13,6 @@ const PRIORITY: &str = "spec.schedule_policy.priority";
 /// 4, 8, 16.
 const OF_POOLS: &str = "modelarts.pool.visual.";
 const SIZES: [&str; 5] = ["xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge"];
-
-fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
-    wrong.then_some(place).into_iter().collect()
-}
 
 pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))

@@ -1,6 +1,10 @@
 //! Rules on what is mounted into a job.
 
-use crate::{draft::Draft, place::Place, rules_on_code::is_plain};
+use crate::{
+    draft::Draft,
+    place::{Place, repeated_paths},
+    rules_on_code::is_plain,
+};
 
 /// The kinds of volumes, and what each calls its source.
 const KINDS: [(&str, &str); 3] = [
@@ -86,29 +90,12 @@ pub(crate) fn few_nfs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 /// `10.0.0.5:/share` and `10.0.0.5:/share/` are one.
 pub(crate) fn once<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let sources = nfs(draft).into_iter().map(|nfs| nfs.at("nfs_server_path"));
-    again(sources)
+    repeated_paths(sources)
 }
 
 pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let mounts = mounts(draft).into_iter();
-    again(mounts.map(|(mount, _)| mount.at("local_path")))
-}
-
-/// Those whose text, slashes at its end aside, stood in one before.
-fn again<'a>(places: impl Iterator<Item = Place<'a>>) -> Vec<Place<'a>> {
-    let mut seen = Vec::new();
-    let mut again = Vec::new();
-    for place in places {
-        let Some(text) = place.text().map(|text| text.trim_end_matches('/')) else {
-            continue;
-        };
-        if seen.contains(&text) {
-            again.push(place);
-        } else {
-            seen.push(text);
-        }
-    }
-    again
+    repeated_paths(mounts.map(|(mount, _)| mount.at("local_path")))
 }
 
 pub(crate) fn free_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

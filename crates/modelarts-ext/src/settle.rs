@@ -70,7 +70,7 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
 
 async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
     let answer = create_call::send(client, body).await?;
-    Job::from_details(client.clone(), answer.into_inner()).ok_or_else(Error::no_id)
+    Job::from_details(client.clone(), answer.into_boxed()).ok_or_else(Error::no_id)
 }
 
 fn unsettled(error: Error, name: &str) -> Error {

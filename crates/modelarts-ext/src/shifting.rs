@@ -38,6 +38,8 @@ impl std::fmt::Debug for Rows {
 pub(crate) struct Setting {
     /// The rows; equal ones next to each other.
     pub(crate) rows: Rows,
+    /// How many rows without an id are equal.
+    pub(crate) run: u32,
     pub(crate) meaning: Offset,
     pub(crate) said: Offset,
     pub(crate) disputed: bool,
@@ -57,6 +59,7 @@ impl Setting {
     pub(crate) fn of(rows: u32) -> Self {
         Self {
             rows: Rows((0..rows).collect()),
+            run: 3,
             meaning: Offset::Record,
             said: Offset::Record,
             disputed: false,
@@ -97,6 +100,7 @@ impl Setting {
         }));
         let list = List {
             table: Arc::clone(&table),
+            run: self.run,
             learned: Learned::default(),
         };
         (list, table)
@@ -136,7 +140,7 @@ impl Table {
             Change::Insert(part, count) => {
                 let at = at(part, self.rows.len());
                 // Equal rows are neighbours.
-                self.next = self.next.next_multiple_of(3);
+                self.next = self.next.next_multiple_of(self.setting.run);
                 for _ in 0..count {
                     self.rows.insert(at, self.next);
                     self.came.push(self.next);
@@ -182,6 +186,7 @@ impl Table {
 
 pub(crate) struct List<const UNIQUE: bool> {
     pub(crate) table: Arc<Mutex<Table>>,
+    pub(crate) run: u32,
     pub(crate) learned: Learned,
 }
 
@@ -225,11 +230,10 @@ impl<const U: bool> Source for List<U> {
     }
 
     fn key(&self, item: &u32) -> String {
-        // Rows of a list without ids are equal in threes.
         if U {
             item.to_string()
         } else {
-            (item / 3).to_string()
+            (item / self.run).to_string()
         }
     }
 

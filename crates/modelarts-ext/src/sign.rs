@@ -5,7 +5,7 @@
 //! of the older, scoped dialect are in [`Signing::Scoped`]; no official signer speaks
 //! it, so `tests/scoped-vectors.json` holds the results of a script of this project.
 
-use std::{borrow::Cow, fmt::Write, time::SystemTime};
+use std::{borrow::Cow, time::SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -59,6 +59,9 @@ impl Signing {
 pub(crate) const DATE: &str = "x-sdk-date";
 /// The header that replaces the hash of the body.
 pub(crate) const CONTENT_SHA256: &str = "x-sdk-content-sha256";
+
+/// The hash of an empty body.
+const NOTHING_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// What stays as it is, in paths and queries (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -125,32 +128,31 @@ pub(crate) fn sign(
             .find(|(name, _)| name == wanted)
             .map_or("", |(_, value)| value.as_ref())
     };
-    let names = headers
-        .iter()
-        .map(|(name, _)| name.as_ref())
-        .collect::<Vec<_>>()
-        .join(";");
-    let lines = headers
-        .iter()
-        .fold(String::new(), |mut lines, (name, value)| {
-            let _ = writeln!(lines, "{name}:{value}");
-            lines
-        });
-    let hash = match header(CONTENT_SHA256) {
+    let mut names = String::with_capacity(64);
+    let mut lines = String::with_capacity(256);
+    for (name, value) in &headers {
+        if !names.is_empty() {
+            names.push(';');
+        }
+        names.push_str(name);
+        for part in [name, ":", value, "\n"] {
+            lines.push_str(part);
+        }
+    }
+    let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
+        _ if request.body.is_empty() => NOTHING_SHA256.into(),
+        "" => hex(&Sha256::digest(request.body)).into(),
         // The signer looks at that header only when there is a body.
-        given if !given.is_empty() && !request.body.is_empty() => given.to_owned(),
-        _ => hex(&Sha256::digest(request.body)),
+        given => given.into(),
     };
     let query = if scoped {
         scoped_query(request.query)
     } else {
         canonical_query(request.query)
     };
-    let canonical_request = format!(
-        "{}\n{}\n{query}\n{lines}\n{names}\n{hash}",
-        request.method.to_ascii_uppercase(),
-        canonical_path(request.path),
-    );
+    let method = request.method.to_ascii_uppercase();
+    let path = canonical_path(request.path);
+    let canonical_request = [&*method, &*path, &*query, &*lines, &*names, &*hash].join("\n");
     let date = header(DATE);
     let hash = hex(&Sha256::digest(&canonical_request));
     let (credential, to_sign, key) = match signing {
@@ -158,7 +160,7 @@ pub(crate) fn sign(
             // No key is derived, so one key is good for every region.
             format!("Access={access_key}"),
             format!("SDK-HMAC-SHA256\n{date}\n{hash}"),
-            secret_key.as_bytes().to_vec(),
+            Cow::Borrowed(secret_key.as_bytes()),
         ),
         Signing::Scoped { region, service } => {
             let day = date.get(..8).unwrap_or_default();
@@ -170,7 +172,7 @@ pub(crate) fn sign(
             (
                 format!("Credential={access_key}/{scope}"),
                 format!("SDK-HMAC-SHA256\n{date}\n{scope}\n{hash}"),
-                key,
+                key.into(),
             )
         }
     };
@@ -217,6 +219,12 @@ fn hex(bytes: &[u8]) -> String {
 /// Decoded once, each segment encoded again, closed by a slash. Only the
 /// signature has that slash; the request keeps its path.
 fn canonical_path(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
+    if path.bytes().all(plain) {
+        // So are all paths of this service, as their identifiers are checked.
+        let slash = if path.ends_with('/') { "" } else { "/" };
+        return format!("{path}{slash}");
+    }
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let mut canonical = String::with_capacity(path.len() + 1);
     for (index, segment) in decoded.split('/').enumerate() {

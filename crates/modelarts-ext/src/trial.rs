@@ -52,3 +52,27 @@ pub(crate) fn trials(table: ResultTable) -> Vec<Trial> {
     };
     table.data.into_iter().map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_are_found_by_their_columns() {
+        let table = json!({
+            "header": ["", "status", "accuracy", "config"],
+            "data": [["0", "TERMINATED", "0.8125", {"learning_rate": 0.0021}], ["1", "RUNNING"]],
+        });
+        let trials = trials(serde_json::from_value(table).unwrap());
+        assert_eq!(trials.len(), 2);
+        assert_eq!(trials[0].columns()[1], "status");
+        assert_eq!(trials[0].get("accuracy"), Some(&json!("0.8125")));
+        assert_eq!(trials[0].get("config").unwrap()["learning_rate"], 0.0021);
+        assert_eq!(trials[0].get("loss"), None);
+        // A row may be shorter than the header.
+        assert_eq!(trials[1].get("accuracy"), None);
+        assert_eq!(trials[1].number(), Some("1"));
+    }
+}

@@ -72,6 +72,10 @@ impl Waited {
 
 /// A wait for the end of a job. Await it, or [`observe`](Self::observe) it.
 ///
+/// The first phase that is final ends it. A job that the service restarts by itself,
+/// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
+/// Whoever starts a job again that has ended waits for it again, too.
+///
 /// Answers that fail in passing are passed over and counted, for up to a quarter of an
 /// hour without a good one.
 #[derive(Clone)]

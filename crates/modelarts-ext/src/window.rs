@@ -36,7 +36,12 @@ pub(crate) struct Frame {
 impl Frame {
     /// The window that brings what comes after the first `read` rows.
     pub(crate) fn after(&self, read: u64) -> Window {
-        let overlap = u64::from(self.overlap.min(self.max / 2)).min(read);
+        self.overlapping(read, self.overlap.min(self.max / 2))
+    }
+
+    /// The same, with another overlap.
+    pub(crate) fn overlapping(&self, read: u64, overlap: u32) -> Window {
+        let overlap = u64::from(overlap).min(read);
         match self.meaning {
             Offset::PageIndex => (0..=overlap)
                 .rev()

@@ -140,6 +140,17 @@ spec: {resource: {flavor_id: f, node_count: 2}}
 }
 
 #[test]
+fn the_document_of_the_page_is_a_job() {
+    let page = include_str!("../CREATING.md");
+    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let job = client().training_jobs().from_yaml(text).unwrap();
+    let report = job.check();
+    assert_eq!((report.violations, report.warnings), (vec![], vec![]));
+    assert_eq!(job.body()["algorithm"]["parameters"][0]["value"], "3");
+}
+
+#[test]
 fn yaml_may_refer_to_itself() {
     let text = "
 metadata: {name: a}

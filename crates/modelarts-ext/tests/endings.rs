@@ -255,7 +255,8 @@ async fn a_job_that_is_deleted() {
         }
         if let Some(mut seen) = seen.events {
             // In one second, events have no order that is documented.
-            (seen.sort(), events.sort());
+            seen.sort();
+            events.sort();
             assert_eq!(seen, events, "{way:?}");
         }
         if let Some(lines) = seen.lines {

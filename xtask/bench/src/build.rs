@@ -71,76 +71,96 @@ const TLS: &str = "reqwest = { version = \"0.13\", default-features = false, \
     rustls = { version = \"0.23\", default-features = false, features = [\"std\", \"ring\", \"tls12\", \"logging\"] }\n\
     rustls-platform-verifier = \"0.7\"\n";
 
+/// Which of our crates is measured.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Crate {
+    Api,
+    Ext,
+}
+
+/// A program: its name, dependencies, source, and the ratio that it may reach.
+type Case = (&'static str, String, &'static str, &'static str);
+
 /// Compares clean debug builds of small programs, each against one that does the same
 /// request with reqwest and serde_json alone.
-pub fn compare(rounds: usize) -> Result<()> {
+pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
     ensure!(rounds > 0, "--rounds is 0; measure at least once");
-    let api = |more: &str| format!("{PLAIN}{}", ours("modelarts-api", more));
-    let packaged = ", default-features = false";
-    let tls = ", default-features = false, features = [\"rustls\"]";
-    let programs = [
-        ("reqwest, serde_json", None, PLAIN.to_owned(), BARE),
-        (
-            "modelarts-api, generated at build time",
-            Some((0, "2.3")),
-            api(""),
-            API,
-        ),
-        (
-            "modelarts-api, packaged file",
-            Some((0, "1.6")),
-            api(packaged),
-            API,
-        ),
-        ("reqwest with TLS, serde_json", None, TLS.to_owned(), BARE),
-        (
-            "modelarts-ext, generated at build time",
-            Some((3, "2.3")),
-            ours("modelarts-ext", ""),
-            EXT,
-        ),
-        (
-            "modelarts-ext, packaged file",
-            Some((3, "no target")),
-            ours("modelarts-ext", tls),
-            EXT,
-        ),
-    ];
-    let built = programs
-        .iter()
-        .map(|(_, _, dependencies, main)| Program::new(dependencies, main))
-        .collect::<Result<Vec<_>>>()?;
-    let mut costs = vec![Vec::new(); built.len()];
-    for _ in 0..rounds {
-        for (program, costs) in built.iter().zip(&mut costs) {
-            costs.push(program.build()?);
-        }
-    }
     let lines = fs::read_to_string(root().join("crates/modelarts-api/generated/modelarts.rs"))?;
     println!(
         "Clean debug builds, offline, rounds in turn: {rounds}; medians. Generated lines: {}.\n",
         lines.lines().count()
     );
+    if only != Some(Crate::Ext) {
+        let api = |more: &str| format!("{PLAIN}{}", ours("modelarts-api", more));
+        table(
+            rounds,
+            &[
+                ("reqwest, serde_json", PLAIN.to_owned(), BARE, ""),
+                ("modelarts-api, generated", api(""), API, "2.3"),
+                (
+                    "modelarts-api, packaged file",
+                    api(", default-features = false"),
+                    API,
+                    "1.6",
+                ),
+            ],
+        )?;
+    }
+    if only != Some(Crate::Api) {
+        let packaged = ", default-features = false, features = [\"rustls\"]";
+        table(
+            rounds,
+            &[
+                ("reqwest with TLS, serde_json", TLS.to_owned(), BARE, ""),
+                (
+                    "modelarts-ext, generated",
+                    ours("modelarts-ext", ""),
+                    EXT,
+                    "2.3",
+                ),
+                (
+                    "modelarts-ext, packaged file",
+                    ours("modelarts-ext", packaged),
+                    EXT,
+                    "none",
+                ),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// Measures programs against the first of them.
+fn table(rounds: usize, cases: &[Case]) -> Result<()> {
+    let programs = cases
+        .iter()
+        .map(|(_, dependencies, main, _)| Program::new(dependencies, main))
+        .collect::<Result<Vec<_>>>()?;
+    let mut costs = vec![Vec::new(); programs.len()];
+    for _ in 0..rounds {
+        for ((program, costs), (name, ..)) in programs.iter().zip(&mut costs).zip(cases) {
+            let cost = program.build()?;
+            // It takes long; say that something happens.
+            eprintln!("{name}: {:.1} s CPU, {:.1} s", cost.cpu, cost.wall);
+            costs.push(cost);
+        }
+    }
     println!("| a program with | crates | CPU, s | wall, s | CPU ratio | wall ratio | target |");
     println!("|---|---|---|---|---|---|---|");
-    for (index, (name, against, ..)) in programs.iter().enumerate() {
+    for ((program, ours), (name, _, _, target)) in programs.iter().zip(&costs).zip(cases) {
         let figure =
-            |part: fn(&Cost) -> f64| crate::timing::median(costs[index].iter().map(part).collect());
+            |part: fn(&Cost) -> f64| crate::timing::median(ours.iter().map(part).collect());
         let ratio = |part: fn(&Cost) -> f64| {
-            against.map_or_else(String::new, |(base, _): (usize, _)| {
-                let pairs = costs[index].iter().zip(&costs[base]);
-                let ratios = pairs.map(|(ours, bare)| part(ours) / part(bare));
-                format!("**{:.2}**", crate::timing::median(ratios.collect()))
-            })
+            let pairs = ours.iter().zip(&costs[0]);
+            crate::timing::median(pairs.map(|(it, bare)| part(it) / part(bare)).collect())
         };
         println!(
-            "| {name} | {} | {:.1} | {:.1} | {} | {} | {} |",
-            built[index].crates()?,
+            "| {name} | {} | {:.1} | {:.1} | {:.2} | {:.2} | {target} |",
+            program.crates()?,
             figure(|cost| cost.cpu),
             figure(|cost| cost.wall),
             ratio(|cost| cost.cpu),
             ratio(|cost| cost.wall),
-            against.map_or("", |(_, target)| target),
         );
     }
     println!();
@@ -227,6 +247,8 @@ impl Program {
             .args(arguments)
             .arg("--offline")
             .env("CARGO_TARGET_DIR", self.dir.path().join("target"))
+            // Users have our crates from a registry, whose crates are not built so.
+            .env("CARGO_INCREMENTAL", "0")
             // What the user builds this program with is not what is measured.
             .env_remove("RUSTFLAGS")
             .current_dir(self.dir.path());

@@ -1,10 +1,11 @@
-//! A server that answers every request with the same job, in a process of its own
-//! so that its time is not counted.
+//! A server that answers every request with the same job, or a page of events, in a
+//! process of its own so that its time and memory are not counted.
 
 use std::{
     convert::Infallible,
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
@@ -14,12 +15,14 @@ use hyper::{Request, Response, body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
+use crate::events::page;
+
 /// A job as the details operation answers it, with the parts that most jobs have.
 pub const JOB: &str = include_str!("job.json");
 
 /// Serves until the process is ended.
 #[tokio::main(flavor = "current_thread")]
-pub async fn run() -> Result<()> {
+pub async fn run(events: u64, delay: Duration) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("http://{}", listener.local_addr()?);
     std::io::stdout().flush()?;
@@ -27,17 +30,39 @@ pub async fn run() -> Result<()> {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
         tokio::spawn(async move {
-            let connection = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(socket), service_fn(answer));
+            let connection = hyper::server::conn::http1::Builder::new().serve_connection(
+                TokioIo::new(socket),
+                service_fn(move |request| answer(request, events, delay)),
+            );
             // A client that goes away is no matter here.
             let _ = connection.await;
         });
     }
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let _ = request.into_body().collect().await;
-    let mut response = Response::new(Full::new(Bytes::from_static(JOB.as_bytes())));
+async fn answer(
+    request: Request<Incoming>,
+    events: u64,
+    delay: Duration,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let _ = body.collect().await;
+    let body = if head.uri.path().ends_with("/events") {
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let query = head.uri.query().unwrap_or_default();
+        let number = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            let value = pairs.find(|(key, _)| *key == name);
+            value.and_then(|(_, value)| value.parse().ok())
+        };
+        let (offset, limit) = (number("offset"), number("limit"));
+        Bytes::from(page(events, offset.unwrap_or(0), limit.unwrap_or(50)))
+    } else {
+        Bytes::from_static(JOB.as_bytes())
+    };
+    let mut response = Response::new(Full::new(body));
     let headers = response.headers_mut();
     headers.insert(
         "content-type",
@@ -57,9 +82,17 @@ pub struct Server {
 }
 
 impl Server {
+    /// One that only knows a job.
     pub fn start() -> Result<Self> {
+        Self::with_events(0, Duration::ZERO)
+    }
+
+    /// One whose job has so many events, and that takes so long for a page of them.
+    pub fn with_events(events: u64, delay: Duration) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("serve")
+            .arg(events.to_string())
+            .arg(delay.as_millis().to_string())
             .stdout(Stdio::piped())
             .spawn()?;
         let out = child.stdout.take().context("the server has no output")?;

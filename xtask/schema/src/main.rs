@@ -9,6 +9,8 @@ mod difference;
 mod explanations;
 mod report;
 mod shape;
+#[path = "../../../crates/modelarts-api/codegen/spelling.rs"]
+mod spelling;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -52,7 +54,10 @@ fn run(cli: &Cli) -> Result<Report> {
 }
 
 fn parse(yaml: &str) -> Result<Value> {
-    serde_saphyr::from_str(yaml).context("the description is not YAML")
+    let mut description = serde_saphyr::from_str(yaml).context("the description is not YAML")?;
+    // What is spelt for other languages is not what Rust reads.
+    spelling::undo(&mut description);
+    Ok(description)
 }
 
 /// Compares a description with definitions that were derived from types.

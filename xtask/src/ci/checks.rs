@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, metadata::Metadata, redocly};
+use super::{Check, Outcome, clients, metadata::Metadata, redocly};
 use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
@@ -79,6 +79,16 @@ pub const ALL: &[Check] = &[
         name: "payload",
         about: "captured bodies survive decoding and encoding",
         run: payloads,
+    },
+    Check {
+        name: "clients",
+        about: "clients in other languages work, and the official one",
+        run: clients::run,
+    },
+    Check {
+        name: "dist",
+        about: "a release of the description can be made",
+        run: dist,
     },
     Check {
         name: "docs",
@@ -176,6 +186,13 @@ fn breaks() -> Result<Outcome> {
     }
 }
 
+fn dist() -> Result<Outcome> {
+    match redocly::unavailable() {
+        Some(why) => Ok(why),
+        None => passes(&mut itself(["dist"])?),
+    }
+}
+
 fn payloads() -> Result<Outcome> {
     let directory = workspace::fixtures();
     every_fixture_has_a_schema(&directory)?;
@@ -237,7 +254,9 @@ fn examples() -> Result<Outcome> {
 
 fn package() -> Result<Outcome> {
     forget_unpacked()?;
-    // Whether everything is committed is a question for a release; here it is
+    // What `cargo publish --dry-run --workspace` does, without asking the registry
+    // whether the versions are new: after a release they are not.
+    // Whether everything is committed is a question for a release, too; here it is
     // whether the packages build from what they contain.
     // A target directory of its own, made anew: what was built of an earlier package
     // of the same version would be taken for built.

@@ -14,7 +14,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 
 /// A description, taken apart.
 pub struct Document<'a> {
-    root: &'a Value,
+    pub root: &'a Value,
     pub schemas: Vec<Schema<'a>>,
     pub parameters: Vec<Parameter<'a>>,
     pub operations: Vec<Operation<'a>>,

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::spelling;
+
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// What a field can hold.
@@ -37,7 +39,8 @@ pub struct Description {
 
 impl Description {
     pub fn read() -> Self {
-        let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+        let mut root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+        spelling::undo(&mut root);
         let schemas = root["components"]["schemas"].as_object().unwrap().clone();
         let mut roots = BTreeSet::new();
         references(&root["components"]["responses"], &mut roots);

@@ -9,4 +9,6 @@ mod description;
 mod documents;
 mod every_field;
 mod fuzz;
+#[path = "../../codegen/spelling.rs"]
+mod spelling;
 mod types;

@@ -30,6 +30,7 @@ fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
         job_id: call.job_id().to_owned(),
         request,
         index,
+        trial: None,
         run: 0,
     })
 }

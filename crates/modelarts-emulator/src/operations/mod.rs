@@ -6,6 +6,8 @@ mod experiments;
 mod jobs;
 pub(crate) mod logs;
 mod tags;
+mod templates;
+mod trials;
 
 use crate::call::{Call, Outcome};
 use crate::operation::Operation;
@@ -36,7 +38,14 @@ pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
         O::ShowTrainingQuotas => catalog::quotas(call),
         O::ModifyTrainingQuotas => catalog::modify_quotas(call),
         O::ListEventCategories => catalog::event_categories(call),
-        O::ShowSearchAlgorithms => catalog::search_algorithms(),
+        O::ShowSearchAlgorithms => trials::algorithms(),
+        O::ShowAutoSearchTrials => trials::list(call),
+        O::ShowAutoSearchPerTrial => trials::show(call),
+        O::ShowAutoSearchTrialEarlyStop => trials::stop(call),
+        O::ShowAutoSearchParamsAnalysis => trials::analysis(call),
+        O::ShowAutoSearchParamAnalysisResultPath => trials::picture(call),
+        O::ShowAutoSearchYamlTemplatesInfo => templates::list(),
+        O::ShowAutoSearchYamlTemplateContent => templates::show(call),
         O::CreateAlgorithm => algorithms::create(call),
         O::ListAlgorithms => algorithms::list(call),
         O::ShowAlgorithmByUuid => algorithms::show(call),

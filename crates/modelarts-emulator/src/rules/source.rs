@@ -1,6 +1,7 @@
 //! Rules on where the code comes from and what it runs on.
 
 use super::Draft;
+use super::draft::text_of;
 use crate::error::ApiError;
 use crate::home::HomePath;
 use crate::obs::ObsPath;
@@ -211,24 +212,24 @@ fn has_effect(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let Some(path) = draft.text("/algorithm/local_code_dir") else {
-        return Ok(());
-    };
-    if !has_effect(draft) || in_image(draft) {
-        return Ok(());
-    }
-    HomePath::parse(path).map_err(ApiError::local_code_dir)?;
-    let path = path.trim_end_matches('/');
-    let below = |directory: &&str| {
-        path.strip_prefix(*directory)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    if draft.terms.cloud == crate::Cloud::Huawei
-        && (KEPT.contains(&path) || KEPT_WHOLE.iter().any(below))
-    {
-        return Err(ApiError::local_code_dir(
-            "it must not be a directory that the service keeps for itself",
-        ));
+    let job = draft.text("/algorithm/local_code_dir");
+    let job = job.filter(|_| has_effect(draft) && !in_image(draft));
+    let tasks = draft.list("/tasks").iter();
+    let tasks = tasks.filter_map(|task| text_of(task, "/algorithm/local_code_dir"));
+    for path in job.into_iter().chain(tasks) {
+        HomePath::parse(path).map_err(ApiError::local_code_dir)?;
+        let path = path.trim_end_matches('/');
+        let below = |directory: &&str| {
+            path.strip_prefix(*directory)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if draft.terms.cloud == crate::Cloud::Huawei
+            && (KEPT.contains(&path) || KEPT_WHOLE.iter().any(below))
+        {
+            return Err(ApiError::local_code_dir(
+                "it must not be a directory that the service keeps for itself",
+            ));
+        }
     }
     Ok(())
 }

@@ -240,6 +240,7 @@ fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("boot_file ends in .py", s(&[]), None),
         ("local_code_dir lies below /home, and not where the service keeps things", s(&[("algorithm|local_code_dir", "/tmp".into())]), Some((400, 2857, "below /home"))),
         ("local_code_dir lies below /home, and not where the service keeps things", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
+        ("local_code_dir lies below /home, and not where the service keeps things", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"local_code_dir": "/tmp"}}]))]), Some((400, 2857, "below /home"))),
         ("local_code_dir lies below /home, and not where the service keeps things", s(&[("algorithm|local_code_dir", "/tmp".into()), ("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"}))]), None),
         ("working_dir is a directory", s(&[("algorithm|working_dir", "/home/../tmp".into())]), Some((400, 2859, ". and .."))),
         ("working_dir is a directory", s(&[("algorithm|working_dir", "/home/me".into())]), None),

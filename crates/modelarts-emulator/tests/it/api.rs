@@ -198,7 +198,7 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
         (Method::HEAD, format!("/training-jobs/{id}")),
         (Method::PATCH, format!("/training-jobs/{id}")),
         (Method::GET, "/training-job-searches".to_owned()),
-        // Fine-tuning, gallery, images, ranks, reports, trials of searches.
+        // Fine-tuning, gallery, images, ranks, reports.
         (Method::GET, format!("/training-jobs/{id}/ft-detail")),
         (
             Method::POST,
@@ -214,18 +214,10 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
             Method::POST,
             format!("/training-jobs/{id}/tasks/worker-0/reports/training-event"),
         ),
-        (
-            Method::GET,
-            format!("/training-jobs/{id}/autosearch-trials"),
-        ),
         // Words that stand where ids stand.
         (Method::GET, "/training-jobs/batch-delete".to_owned()),
         (Method::DELETE, "/training-jobs/batch-delete".to_owned()),
         (Method::GET, "/training-jobs/autosearch".to_owned()),
-        (
-            Method::GET,
-            "/training-jobs/autosearch/yaml-templates".to_owned(),
-        ),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
     ] {
@@ -648,11 +640,6 @@ async fn fields_that_would_be_ignored_are_refused() {
             "the job kind \"visualization_job\"",
         ),
         ("/train_type", json!("SFT"), "the request field train_type"),
-        (
-            "/algorithm/policies",
-            json!({"auto_search": {"reward_attrs": [{"name": "a", "mode": "max", "regex": "a"}]}}),
-            "the request field algorithm.policies.auto_search",
-        ),
     ] {
         let mut job = site.script("ignored", "");
         set(&mut job, pointer, value);

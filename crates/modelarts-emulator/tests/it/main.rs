@@ -31,3 +31,4 @@ mod simulated;
 mod storage;
 mod support;
 mod traffic;
+mod tuning;

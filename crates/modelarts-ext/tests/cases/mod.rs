@@ -12,6 +12,8 @@ mod everything;
 
 pub(crate) use everything::{everything, read};
 
+use std::sync::LazyLock;
+
 use modelarts_ext::{Client, CreateJob, Credentials};
 use serde_json::{Map, Value};
 
@@ -42,10 +44,13 @@ pub(crate) fn cases() -> Vec<Case> {
         .collect()
 }
 
-fn file() -> Value {
-    let mut file: Value = serde_saphyr::from_str(include_str!("rules.yaml")).unwrap();
-    expand(&mut file);
-    file
+fn file() -> &'static Value {
+    static FILE: LazyLock<Value> = LazyLock::new(|| {
+        let mut file: Value = serde_saphyr::from_str(include_str!("rules.yaml")).unwrap();
+        expand(&mut file);
+        file
+    });
+    &FILE
 }
 
 /// `plain` with a merge patch.
@@ -89,14 +94,17 @@ fn repeated(text: &str) -> String {
     }
 }
 
-/// A client of nobody.
+/// A client of nobody. To make one takes long, and it sends nothing.
 pub(crate) fn client() -> Client {
-    Client::builder()
-        .endpoint("http://127.0.0.1:9")
-        .project_id("0123456789abcdef0123456789abcdef")
-        .credentials(Credentials::keys("AK", "SK"))
-        .build()
-        .unwrap()
+    static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+        Client::builder()
+            .endpoint("http://127.0.0.1:9")
+            .project_id("0123456789abcdef0123456789abcdef")
+            .credentials(Credentials::keys("AK", "SK"))
+            .build()
+            .unwrap()
+    });
+    CLIENT.clone()
 }
 
 pub(crate) fn job(document: &Value) -> CreateJob {

@@ -52,7 +52,10 @@ fn of(document: &Document, schema: &Schema) -> Vec<Offence> {
             "allOf is only for one $ref in a property that has a description of its own",
         );
     }
-    if object.contains_key("anyOf") && !is_open_enum(document, schema) {
+    if object.contains_key("anyOf")
+        && !is_open_enum(document, schema)
+        && !is_integer_or_text(schema)
+    {
         offend(
             "anyOf",
             "anyOf is only for open enumerations: a named schema with [$ref to KnownX, {type: string}]",
@@ -84,6 +87,14 @@ fn is_open_enum(document: &Document, schema: &Schema) -> bool {
     reference(known) == Some(&format!("Known{name}"))
         && values.is_some()
         && *text == json!({ "type": "string" })
+}
+
+/// A number that may come as text. Integer first: validators and generators take
+/// the first that fits.
+fn is_integer_or_text(schema: &Schema) -> bool {
+    schema.role == Role::Named("IntegerOrText")
+        && schema.value.get("anyOf")
+            == Some(&json!([{ "type": "integer", "format": "int64" }, { "type": "string" }]))
 }
 
 #[cfg(test)]
@@ -174,6 +185,23 @@ mod tests {
                 [format!("{phase}{message}")]
             );
         }
+    }
+
+    #[test]
+    fn only_one_schema_is_an_integer_or_text() {
+        let parts = json!([{ "type": "integer", "format": "int64" }, { "type": "string" }]);
+        assert_eq!(
+            with(check, "/components/schemas/Phase", "anyOf", parts.clone()),
+            [
+                "/components/schemas/Phase/anyOf: anyOf is only for open enumerations: a named \
+                 schema with [$ref to KnownX, {type: string}]"
+            ]
+        );
+        let number = json!({ "description": "A number.", "anyOf": parts });
+        assert_eq!(
+            with(check, "/components/schemas", "IntegerOrText", number),
+            [""; 0]
+        );
     }
 
     #[test]

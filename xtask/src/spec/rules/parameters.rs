@@ -50,12 +50,23 @@ fn wrong<'a>(
         wrong.push(("schema", "has no schema; content is not supported here"));
         return wrong;
     };
-    let kind = |schema: &'a Value| {
-        let schema = document.resolve(schema);
-        // An open enumeration is text.
-        let open = schema.get("anyOf").map(|_| "string");
-        schema.get("type").and_then(Value::as_str).or(open)
-    };
+    if document.resolve(schema).get("anyOf").is_some() {
+        wrong.push((
+            "schema",
+            "a generator for Java cannot leave out a parameter of an anyOf; write type: string, and \
+             x-open-enum with the name of the enumeration",
+        ));
+        return wrong;
+    }
+    if let Some(name) = schema.get("x-open-enum") {
+        let place = name
+            .as_str()
+            .map(|name| join(&join("/components/schemas", name), "anyOf"));
+        if place.is_none_or(|place| document.root.pointer(&place).is_none()) {
+            wrong.push(("schema", "x-open-enum names no open enumeration"));
+        }
+    }
+    let kind = |schema: &'a Value| document.resolve(schema).get("type").and_then(Value::as_str);
     let scalar = |kind: Option<&str>| {
         kind.is_some_and(|kind| ["string", "integer", "number", "boolean"].contains(&kind))
     };
@@ -160,8 +171,26 @@ mod tests {
     }
 
     #[test]
+    fn an_open_enumeration_that_java_could_not_leave_out_fires() {
+        let place = format!("{LIST}/parameters/2/schema");
+        assert_eq!(
+            phase("schema", json!({ "$ref": "#/components/schemas/Phase" })),
+            [format!(
+                "{place}: a generator for Java cannot leave out a parameter of an anyOf; write \
+                 type: string, and x-open-enum with the name of the enumeration"
+            )]
+        );
+        for name in ["KnownPhase", "Nobody"] {
+            assert_eq!(
+                phase("schema", json!({ "type": "string", "x-open-enum": name })),
+                [format!("{place}: x-open-enum names no open enumeration")]
+            );
+        }
+    }
+
+    #[test]
     fn scalars_and_lists_of_them_are_silent() {
-        let open = json!({ "$ref": "#/components/schemas/Phase" });
+        let open = json!({ "type": "string", "x-open-enum": "Phase" });
         for schema in [
             json!({ "type": "boolean" }),
             json!({ "type": "array", "items": open }),

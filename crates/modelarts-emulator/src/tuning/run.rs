@@ -1,0 +1,346 @@
+//! The trials of a job: in the place of its one run.
+
+use std::sync::Arc;
+
+use fastrand::Rng;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::trial::{Scraper, Trial, TrialStatus};
+use super::{Known, Point, Tuning, picture};
+use crate::clock::Sleep;
+use crate::driver::{Driver, Ending, asked_to_stop};
+use crate::events::EventKind;
+use crate::lifecycle::{State, Stop};
+use crate::request::{JobRequest, Parameter};
+use crate::runner::{Exit, Worker};
+use crate::store::{Job, TaskFailure};
+
+/// How a trial ended.
+struct Tried {
+    id: String,
+    task: String,
+    point: Point,
+    exit_code: i32,
+    node_fault: bool,
+    reward: Option<f64>,
+}
+
+/// Why no more trials are started.
+enum Halt {
+    Stop(Stop),
+    Preempted,
+    /// The node of this task died.
+    NodeFault(String),
+}
+
+impl Driver {
+    /// Runs all trials. They start anew with each run of the job.
+    pub(crate) async fn search(&self, tuning: &Tuning) -> Ending {
+        self.core.store.update(&self.id, |job| job.trials.clear());
+        for worker in &self.workers {
+            let task = worker.task();
+            self.note(EventKind::TaskStarted { task });
+        }
+        let mut failure = None;
+        let mut well = 0;
+        let halt = self.trials(tuning, |tried| {
+            if tried.exit_code == 0 {
+                well += 1;
+            } else {
+                failure = Some(TaskFailure {
+                    task: tried.task.clone(),
+                    exit_code: tried.exit_code,
+                });
+            }
+        });
+        let halt = halt.await;
+        self.draw().await;
+        let failure = failure.filter(|_| well == 0);
+        let exit_code = failure.as_ref().map_or(0, |failure| failure.exit_code);
+        for worker in &self.workers {
+            let task = worker.task();
+            self.note(EventKind::TaskFinished { task, exit_code });
+        }
+        match halt {
+            None => Ending::Exited(failure),
+            Some(Halt::Stop(why)) => Ending::Stopped(why, failure),
+            Some(Halt::Preempted) => Ending::Preempted,
+            Some(Halt::NodeFault(task)) => Ending::NodeFault(task),
+        }
+    }
+
+    /// Keeps as many trials running as may run, until all have run or the job is to end.
+    async fn trials(&self, tuning: &Tuning, mut note: impl FnMut(&Tried)) -> Option<Halt> {
+        let searcher = tuning.searcher();
+        let mut rng = Rng::with_seed(tuning.seed);
+        let mut tried: Vec<(Point, f64)> = Vec::new();
+        let mut running: Vec<(String, Point)> = Vec::new();
+        let mut trials = FuturesUnordered::new();
+        let (end_all, ended) = watch::channel(false);
+        let mut started = 0;
+        let mut halt = None;
+
+        let mut requests = self.stop.clone();
+        let preempted = self.place.as_ref().map(|place| place.preempted());
+        let preempted = async {
+            match preempted {
+                Some(preempted) => preempted.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(preempted);
+        let mut look = self.next_look();
+        let mut seen = self.first_look();
+        let out_of_time =
+            std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
+        tokio::pin!(out_of_time);
+        loop {
+            while halt.is_none() && started < tuning.samples && running.len() < tuning.concurrent {
+                let points: Vec<Point> = running.iter().map(|(_, point)| point.clone()).collect();
+                let known = Known {
+                    tried: &tried,
+                    running: &points,
+                    dimensions: tuning.space.dimensions(),
+                };
+                let point = tuning.space.snap(&searcher.next(known, &mut rng));
+                let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
+                running.push((id.clone(), point.clone()));
+                trials.push(self.trial(tuning, started, id, point, ended.clone()));
+                started += 1;
+            }
+            tokio::select! {
+                biased;
+                done = trials.next() => {
+                    let Some(done) = done else { return halt };
+                    running.retain(|(id, _)| *id != done.id);
+                    note(&done);
+                    if done.node_fault {
+                        halt.get_or_insert(Halt::NodeFault(done.task.clone()));
+                    }
+                    if let Some(reward) = done.reward {
+                        let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
+                        tried.push((done.point, sign * reward));
+                    }
+                }
+                why = asked_to_stop(&mut requests), if halt.is_none() => {
+                    halt = Some(Halt::Stop(why));
+                }
+                () = &mut out_of_time, if halt.is_none() => {
+                    let hours = self.request.auto_stop_hours.unwrap_or_default();
+                    halt = Some(Halt::Stop(Stop::AfterHours(hours)));
+                }
+                () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
+                () = look.as_mut() => {
+                    self.copy_out(&mut seen, self.now()).await;
+                    look = self.next_look();
+                }
+            }
+            if halt.is_some() && !end_all.send_replace(true) {
+                self.halted(halt.as_ref());
+            }
+        }
+    }
+
+    /// Says that the job ends before its search has.
+    fn halted(&self, halt: Option<&Halt>) {
+        let Some(Halt::Stop(why)) = halt else { return };
+        // For auto stop nobody has changed the state yet.
+        let now = self.now();
+        self.core.store.update(&self.id, |job| {
+            job.advance(State::Terminating, now);
+            job.ask_to_stop(*why);
+        });
+        self.terminate_job();
+    }
+
+    /// One trial, from its start to its end. Trials take turns on the workers.
+    async fn trial(
+        &self,
+        tuning: &Tuning,
+        index: usize,
+        id: String,
+        point: Point,
+        mut ended: watch::Receiver<bool>,
+    ) -> Tried {
+        let values = tuning.space.values(&point);
+        let worker = &self.workers[index % self.workers.len()];
+        let worker = Worker {
+            request: Arc::new(of_trial(&self.request, &id, &values)),
+            trial: Some(id.clone()),
+            ..worker.clone()
+        };
+        let started = self.now();
+        let mut run = self.core.runner.start(worker.clone()).await;
+        self.core.store.update(&self.id, |job| {
+            job.trials.push(Trial {
+                id: id.clone(),
+                index,
+                pid: run.pid(),
+                values,
+                status: TrialStatus::Running,
+                started,
+                ended: None,
+                iterations: 0,
+                reports: Vec::new(),
+                stop: false,
+            });
+        });
+        let mut scraper = Scraper::new(&tuning.rewards);
+        let mut look = self.core.runner.look(&worker);
+        let stop = self.asked_to_end(&id);
+        tokio::pin!(stop);
+        let grace = self.core.timing.grace;
+        let (exit, on_purpose) = loop {
+            tokio::select! {
+                biased;
+                exit = run.wait() => break (exit, false),
+                () = told(&mut ended) => break (Exit::Code(run.terminate(grace).await), true),
+                () = &mut stop => break (Exit::Code(run.terminate(grace).await), true),
+                () = look.as_mut() => {
+                    self.scrape(tuning, &worker, &mut scraper, false).await;
+                    look = self.core.runner.look(&worker);
+                }
+            }
+        };
+        self.scrape(tuning, &worker, &mut scraper, true).await;
+        let now = self.now();
+        let reward = self.of(&id, |trial| {
+            trial.ended = Some(now);
+            trial.status = match (exit, on_purpose) {
+                (Exit::Code(0), _) | (_, true) => TrialStatus::Terminated,
+                _ => TrialStatus::Error,
+            };
+            trial.reward()
+        });
+        Tried {
+            task: worker.task(),
+            id: id.clone(),
+            point,
+            exit_code: match exit {
+                Exit::Code(exit_code) if !on_purpose => exit_code,
+                _ => 0,
+            },
+            node_fault: exit == Exit::NodeFault,
+            reward: reward.flatten(),
+        }
+    }
+
+    /// When to look at the workers again.
+    fn next_look(&self) -> Sleep {
+        match self.workers.first() {
+            Some(worker) => self.core.runner.look(worker),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    /// Returns when somebody asks to end the trial, or the job is no more.
+    async fn asked_to_end(&self, id: &str) {
+        let asked = |trial: &Trial| trial.id == id && trial.stop;
+        let look = |job: Option<&Job>| {
+            job.is_none_or(|job| job.trials.iter().any(asked))
+                .then_some(())
+        };
+        self.core.store.wait(&self.id, look).await;
+    }
+
+    /// Changes a trial.
+    fn of<R>(&self, id: &str, change: impl FnOnce(&mut Trial) -> R) -> Option<R> {
+        let changed = self.core.store.update(&self.id, |job| {
+            job.trials
+                .iter_mut()
+                .find(|trial| trial.id == id)
+                .map(change)
+        });
+        changed.flatten()
+    }
+
+    /// Takes the rewards that are new in the trial's log.
+    async fn scrape(
+        &self,
+        tuning: &Tuning,
+        worker: &Worker,
+        scraper: &mut Scraper<'_>,
+        last: bool,
+    ) {
+        let new = self.new_log(worker, scraper.seen).await;
+        scraper.seen += new.len() as u64;
+        let found = scraper.take(&new, last);
+        let (Some(id), false) = (&worker.trial, found.is_empty()) else {
+            return;
+        };
+        let now = self.now();
+        self.of(id, |trial| {
+            for texts in found {
+                trial.report(texts, tuning.leader().more_is_better, now);
+            }
+        });
+    }
+
+    /// What has come into a log beyond its first `seen` bytes.
+    async fn new_log(&self, worker: &Worker, seen: u64) -> Vec<u8> {
+        let mut limit = 0;
+        // The log may grow between two looks; then its end is longer than what was asked for.
+        while let Ok(Some(tail)) = self.core.runner.log_tail(worker.clone(), limit).await {
+            let new = tail.full_size.saturating_sub(seen);
+            if new <= tail.content.len() as u64 {
+                let known = tail.content.len() as u64 - new;
+                let known = usize::try_from(known).unwrap_or(usize::MAX);
+                return tail.content.get(known..).unwrap_or_default().to_vec();
+            }
+            limit = new;
+        }
+        Vec::new()
+    }
+
+    /// Puts the pictures of the analysis into OBS.
+    async fn draw(&self) {
+        let obs = self.core.terms.obs.clone();
+        let request = Arc::clone(&self.request);
+        let trials = self.core.store.read(&self.id, |job| job.trials.clone());
+        let drawn = tokio::task::spawn_blocking(move || {
+            picture::draw_all(&obs, &request, &trials.unwrap_or_default())
+        });
+        if let Ok(Err(error)) = drawn.await {
+            tracing::warn!(job = self.id, %error, "the analysis is not drawn");
+        }
+    }
+}
+
+/// Returns when all trials are to end; also when nobody is left to say so.
+async fn told(ended: &mut watch::Receiver<bool>) {
+    let _ = ended.wait_for(|ended| *ended).await;
+}
+
+/// The job with the values of a trial, and with a directory of its own in each output.
+fn of_trial(
+    request: &JobRequest,
+    id: &str,
+    values: &serde_json::Map<String, serde_json::Value>,
+) -> JobRequest {
+    let mut request = request.clone();
+    for (name, value) in values {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        match request
+            .parameters
+            .iter_mut()
+            .find(|known| known.name == *name)
+        {
+            Some(known) => known.value = text,
+            None => request.parameters.push(Parameter {
+                name: name.clone(),
+                value: text,
+                description: String::new(),
+                constraint: None,
+            }),
+        }
+    }
+    for output in &mut request.outputs {
+        output.local_dir = output.local_dir.join(id);
+    }
+    request
+}

@@ -1,0 +1,187 @@
+//! What a search varies.
+
+use serde_json::{Map, Value};
+
+use super::Point;
+use crate::body::Field;
+use crate::error::ApiError;
+
+/// All parameters of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Space(Vec<Dimension>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Dimension {
+    name: String,
+    values: Values,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Values {
+    Range { low: f64, high: f64 },
+    List(Vec<Value>),
+}
+
+/// More points on a line are no list any more.
+const MOST_POINTS: u32 = 1_000_000;
+
+impl Space {
+    /// From `search_params`, which have passed the rules, without those to be left alone.
+    pub(super) fn read(search: &Field<'_>) -> Result<Self, ApiError> {
+        let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
+        let skipped: Vec<&str> = skipped
+            .split([',', ';', ' '])
+            .filter(|name| !name.is_empty())
+            .collect();
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        for item in search.items_of("search_params")? {
+            let name = item.required("name")?.text()?;
+            if dimensions.iter().any(|known| known.name == name) {
+                return Err(ApiError::of(2826, &[]));
+            }
+            if !skipped.contains(&name) {
+                dimensions.push(Dimension {
+                    name: name.to_owned(),
+                    values: Values::read(&item)?,
+                });
+            }
+        }
+        if dimensions.is_empty() {
+            return Err(ApiError::of(2826, &[]));
+        }
+        Ok(Self(dimensions))
+    }
+
+    pub(super) fn dimensions(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|dimension| dimension.name.as_str())
+    }
+
+    /// The values at a point, by name.
+    pub(super) fn values(&self, point: &Point) -> Map<String, Value> {
+        let values = self.0.iter().zip(point);
+        values
+            .map(|(dimension, at)| (dimension.name.clone(), dimension.values.at(*at)))
+            .collect()
+    }
+
+    /// The point of the values at a point: for a list, the middle of its share.
+    pub(super) fn snap(&self, point: &Point) -> Point {
+        let axes = self.0.iter().zip(point);
+        axes.map(|(dimension, at)| match &dimension.values {
+            Values::Range { .. } => *at,
+            Values::List(list) => (share(list, *at) as f64 + 0.5) / list.len() as f64,
+        })
+        .collect()
+    }
+}
+
+impl Values {
+    fn read(item: &Field<'_>) -> Result<Self, ApiError> {
+        let wrong = || ApiError::of(2826, &[]);
+        let list = item.items_of("discrete_values")?;
+        if !list.is_empty() {
+            let values: Result<Vec<Value>, ApiError> =
+                list.iter().map(|value| Ok(number(value.text()?))).collect();
+            return Ok(Self::List(values?));
+        }
+        let bound = |name: &str| -> Result<f64, ApiError> {
+            let text = item.text_of(name)?.unwrap_or_default();
+            text.trim().parse().map_err(|_| wrong())
+        };
+        let (low, high) = (bound("lower_bound")?, bound("upper_bound")?);
+        let points = match item.text_of("discrete_points_num")? {
+            None => 0,
+            Some(text) => text.trim().parse().map_err(|_| wrong())?,
+        };
+        match points {
+            0 => Ok(Self::Range { low, high }),
+            1 => Ok(Self::List(vec![low.into()])),
+            2..=MOST_POINTS => {
+                let step = (high - low) / f64::from(points - 1);
+                let values = (0..points).map(|at| Value::from(low + step * f64::from(at)));
+                Ok(Self::List(values.collect()))
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn at(&self, at: f64) -> Value {
+        match self {
+            Self::Range { low, high } => Value::from(low + (high - low) * at),
+            Self::List(list) => list[share(list, at)].clone(),
+        }
+    }
+}
+
+fn share(list: &[Value], at: f64) -> usize {
+    ((at * list.len() as f64) as usize).min(list.len() - 1)
+}
+
+/// `32` is a number in the tables, `adam` a text.
+fn number(text: &str) -> Value {
+    serde_json::from_str(text)
+        .ok()
+        .filter(Value::is_number)
+        .unwrap_or_else(|| text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn space(search: Value) -> Result<Space, ApiError> {
+        Space::read(&Field::root(&search))
+    }
+
+    #[test]
+    fn points_become_values() {
+        let space = space(json!({
+            "skip_search_params": "epochs, depth",
+            "search_params": [
+                {"name": "lr", "lower_bound": "0.1", "upper_bound": "0.3"},
+                {"name": "batch", "discrete_values": ["16", "32", "adam"]},
+                {"name": "depth", "discrete_values": ["1"]},
+                {"name": "drop", "lower_bound": "0", "upper_bound": "1", "discrete_points_num": "3"},
+            ],
+        }))
+        .unwrap();
+        assert_eq!(space.names().collect::<Vec<_>>(), ["lr", "batch", "drop"]);
+        let at = |point: &[f64]| Value::from(space.values(&point.to_vec()));
+        assert_eq!(
+            at(&[0.5, 0.0, 0.0]),
+            json!({"lr": 0.2, "batch": 16, "drop": 0.0})
+        );
+        assert_eq!(
+            at(&[1.0, 1.0, 1.0]),
+            json!({"lr": 0.3, "batch": "adam", "drop": 1.0})
+        );
+        assert_eq!(
+            at(&[0.0, 0.5, 0.5]),
+            json!({"lr": 0.1, "batch": 32, "drop": 0.5})
+        );
+        assert_eq!(space.snap(&vec![0.1, 0.4, 0.9]), [0.1, 0.5, 2.5 / 3.0]);
+    }
+
+    #[test]
+    fn a_space_without_parameters_or_with_one_twice_is_refused() {
+        let lr = json!({"name": "lr", "lower_bound": "0", "upper_bound": "1"});
+        for search in [
+            json!({}),
+            json!({"search_params": [lr], "skip_search_params": "lr"}),
+            json!({"search_params": [lr, lr]}),
+            json!({"search_params": [{"name": "lr", "lower_bound": "0", "upper_bound": "1", "discrete_points_num": "many"}]}),
+        ] {
+            assert_eq!(
+                space(search.clone()),
+                Err(ApiError::of(2826, &[])),
+                "{search}"
+            );
+        }
+    }
+}

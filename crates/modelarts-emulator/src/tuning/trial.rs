@@ -1,0 +1,199 @@
+//! One run of the code with values of its own.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::settings::Reward;
+use crate::clock::Moment;
+
+/// What has become of a trial. Stored with its job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Trial {
+    /// Eight hexadecimal digits.
+    pub(crate) id: String,
+    pub(crate) index: usize,
+    pub(crate) pid: Option<u32>,
+    /// Values by the names of the parameters.
+    pub(crate) values: Map<String, Value>,
+    pub(crate) status: TrialStatus,
+    pub(crate) started: Moment,
+    pub(crate) ended: Option<Moment>,
+    /// How often the leading reward was found.
+    pub(crate) iterations: u32,
+    /// The first of them, at most [`KEPT`], and the last.
+    pub(crate) reports: Vec<Report>,
+    /// Somebody has asked to end it, and not the job.
+    pub(crate) stop: bool,
+}
+
+/// More reports of a trial are counted, but only the last is kept.
+const KEPT: usize = 1000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum TrialStatus {
+    Running,
+    /// Ended with 0, or was ended.
+    Terminated,
+    /// Ended otherwise.
+    Error,
+}
+
+/// The metrics when the leading one was found, as they stood in the log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) at: Moment,
+    pub(crate) iteration: u32,
+    /// In the order of `reward_attrs`; empty if not found yet.
+    pub(crate) texts: Vec<String>,
+    /// The best number of the leading one up to here.
+    pub(crate) best: Option<f64>,
+}
+
+impl Trial {
+    pub(super) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Moment) {
+        let number = number(&texts);
+        let before = self.reports.last().and_then(|report| report.best);
+        let best = match (before, number) {
+            (Some(a), Some(b)) => Some(if (b > a) == more_is_better { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        self.iterations += 1;
+        if self.reports.len() > KEPT {
+            self.reports.pop();
+        }
+        self.reports.push(Report {
+            at,
+            iteration: self.iterations,
+            texts,
+            best,
+        });
+    }
+
+    /// The leading reward that was found last, if it is a number.
+    pub(crate) fn reward(&self) -> Option<f64> {
+        self.reports.last().and_then(|report| number(&report.texts))
+    }
+}
+
+fn number(texts: &[String]) -> Option<f64> {
+    let text = texts.first()?.trim();
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Finds rewards in a log that grows.
+pub(super) struct Scraper<'a> {
+    rewards: &'a [Reward],
+    /// How much of the log has been looked at.
+    pub(super) seen: u64,
+    /// The beginning of a line whose end is not there yet.
+    rest: Vec<u8>,
+    latest: Vec<String>,
+}
+
+/// No line of a reward is longer.
+const LONGEST_LINE: usize = 64 << 10;
+
+impl<'a> Scraper<'a> {
+    pub(super) fn new(rewards: &'a [Reward]) -> Self {
+        Self {
+            rewards,
+            seen: 0,
+            rest: Vec::new(),
+            latest: vec![String::new(); rewards.len()],
+        }
+    }
+
+    /// Takes what is new in the log; gives the metrics for each time the leading one was found.
+    /// `last`: no more will come, so a line needs no end.
+    pub(super) fn take(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
+        self.rest.extend_from_slice(new);
+        let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
+            _ if last => self.rest.len(),
+            Some(end) => end + 1,
+            None if self.rest.len() > LONGEST_LINE => self.rest.len(),
+            None => 0,
+        };
+        let lines: Vec<u8> = self.rest.drain(..end).collect();
+        let mut found = Vec::new();
+        for line in String::from_utf8_lossy(&lines).lines() {
+            if self.line(line) {
+                found.push(self.latest.clone());
+            }
+        }
+        found
+    }
+
+    /// Whether the leading reward is in it.
+    fn line(&mut self, line: &str) -> bool {
+        let mut leads = false;
+        for (index, reward) in self.rewards.iter().enumerate() {
+            // An error: the expression went back and forth too often; then nothing is found.
+            let Ok(Some(captures)) = reward.regex.captures(line) else {
+                continue;
+            };
+            let text = captures.get(1).or_else(|| captures.get(0));
+            if let Some(text) = text {
+                self.latest[index] = text.as_str().to_owned();
+                leads |= index == 0;
+            }
+        }
+        leads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fancy_regex::Regex;
+
+    use super::*;
+
+    fn reward(name: &str, regex: &str) -> Reward {
+        Reward {
+            name: name.to_owned(),
+            more_is_better: true,
+            regex: Regex::new(regex).unwrap(),
+        }
+    }
+
+    #[test]
+    fn rewards_are_found_line_by_line() {
+        let rewards = [
+            reward("acc", r"acc=([\d.]+)"),
+            reward("loss", r"(?<=loss )\S+"),
+        ];
+        let mut scraper = Scraper::new(&rewards);
+        assert_eq!(scraper.take(b"start\nacc=0.", false), [[""; 0]; 0]);
+        assert_eq!(scraper.take(b"5\nloss nan\n", false), [["0.5", ""]]);
+        assert_eq!(
+            scraper.take(b"loss 0.3 acc=0.6\nacc=0.7", false),
+            [["0.6", "0.3"]]
+        );
+        assert_eq!(scraper.take(b"", true), [["0.7", "0.3"]]);
+    }
+
+    #[test]
+    fn a_trial_keeps_its_best_and_its_last_reward() {
+        let at = Moment::from_millis(0);
+        let trial = |more_is_better| {
+            let mut trial = Trial {
+                id: "a".into(),
+                index: 0,
+                pid: None,
+                values: Map::new(),
+                status: TrialStatus::Running,
+                started: at,
+                ended: None,
+                iterations: 0,
+                reports: Vec::new(),
+                stop: false,
+            };
+            for text in ["0.5", "0.9", "none", "0.7"] {
+                trial.report(vec![text.to_owned()], more_is_better, at);
+            }
+            let last = trial.reports.last().unwrap().clone();
+            (trial.reward(), last.best, last.iteration)
+        };
+        assert_eq!(trial(true), (Some(0.7), Some(0.9), 4));
+        assert_eq!(trial(false), (Some(0.7), Some(0.5), 4));
+    }
+}

@@ -1,0 +1,23 @@
+//! What the examples run on: the emulator in this process, and a client of it.
+
+use std::error::Error;
+
+use modelarts_emulator::{Builder, Emulator};
+use modelarts_ext::{Client, Credentials};
+
+/// Starts an emulator as it is set up, and connects to it.
+pub async fn start(builder: Builder) -> Result<(Emulator, Client), Box<dyn Error>> {
+    if Emulator::python3().await.is_none() {
+        return Err("the emulator runs training scripts with python3, and there is none".into());
+    }
+    let emulator = builder.start().await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .build()?;
+    Ok((emulator, client))
+}

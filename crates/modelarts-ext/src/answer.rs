@@ -1,0 +1,144 @@
+//! What came of a call: an answer with its facts, or an error with them.
+
+use std::{fmt, ops::Deref, time::Duration};
+
+use bytes::Bytes;
+use modelarts_api::{Failure, lenient::Dropped, types};
+
+use crate::{
+    error::{Error, ErrorKind},
+    mismatch,
+    record::Facts,
+};
+
+/// What an operation answered, and what is known about the call.
+pub struct Answer<T> {
+    // A job is some kilobytes, which are not to be moved around.
+    pub(crate) value: Box<T>,
+    pub(crate) facts: Facts,
+}
+
+impl<T> Answer<T> {
+    /// The answer itself.
+    pub fn into_inner(self) -> T {
+        *self.value
+    }
+
+    /// As [`into_inner`](Self::into_inner), where it lies.
+    pub(crate) fn into_boxed(self) -> Box<T> {
+        self.value
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.facts.status.unwrap_or_default()
+    }
+
+    /// The id of the request, which support asks for.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.facts.request_id.as_deref()
+    }
+
+    /// How often the request was sent.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.facts.attempts
+    }
+
+    /// How long the call took, all attempts together.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.facts.elapsed
+    }
+
+    /// The body as it came; empty when the operation answers without one.
+    #[must_use]
+    pub fn raw(&self) -> &[u8] {
+        self.facts.body.as_ref().map_or(&[], Bytes::as_ref)
+    }
+
+    /// What could not be understood and was left out of lists.
+    #[must_use]
+    pub fn dropped(&self) -> &Dropped {
+        &self.facts.dropped
+    }
+}
+
+impl<T> Deref for Answer<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// Gives an error of generated code the facts that it has lost.
+pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Facts) -> Error {
+    use modelarts_api::Error as Generated;
+
+    let converted = match error {
+        Generated::ErrorResponse(response) => {
+            let status = response.status().as_u16();
+            let error = Error::service(status, &response.into_inner());
+            let solution = error.message().and_then(|message| {
+                mismatch::explain(message, facts.canonical_request.as_deref()?)
+            });
+            error.with_solution(solution).without_token()
+        }
+        Generated::InvalidRequest(message) => Error::invalid(message),
+        Generated::UnexpectedResponse(response) => match Failure::from_response(&response) {
+            Some(failure) => match failure.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(other) => Error::new(ErrorKind::Connection, other.to_string()),
+            },
+            None => {
+                let status = response.status().as_u16();
+                Error::new(
+                    ErrorKind::Unexpected,
+                    "an answer that no document describes",
+                )
+                .with_status(status)
+            }
+        },
+        Generated::InvalidResponsePayload(body, error) => {
+            let text = String::from_utf8_lossy(&body).into_owned();
+            let mut converted = Error::new(
+                ErrorKind::Decode,
+                format!(
+                    "the answer is not understood: {}",
+                    unquoted(&error.to_string())
+                ),
+            )
+            .with_body(text);
+            if let Some(status) = facts.status {
+                converted = converted.with_status(status);
+            }
+            converted
+        }
+        Generated::Custom(message) => Error::new(ErrorKind::Unexpected, message),
+        Generated::CommunicationError(error)
+        | Generated::InvalidUpgrade(error)
+        | Generated::ResponseBodyError(error) => {
+            Error::new(ErrorKind::Connection, error.to_string()).with_source(error)
+        }
+    };
+    converted.in_call(facts.call())
+}
+
+/// serde quotes a text that it did not expect, and that may be a secret.
+fn unquoted(text: &str) -> String {
+    match (text.find("string \""), text.rfind("\", expected")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}string{}", &text[..start], &text[end + 1..])
+        }
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,217 @@
+//! Sends a request once, and reads the answer to its end.
+
+use bytes::{Bytes, BytesMut};
+use reqwest::{
+    Request, StatusCode, Url,
+    header::{HeaderMap, LOCATION},
+};
+
+use crate::{
+    error::{Error, ErrorKind},
+    retry::Attempt,
+    transport::Sender,
+};
+
+/// Answers longer than this are not read to their end.
+const BODY_CAP: usize = 64 << 20;
+/// Error answers longer than this are cut; no useful one is.
+const ERROR_BODY_CAP: usize = 64 << 10;
+
+/// One answer, read to its end.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A body as it comes. Most come in one piece, which is not copied.
+#[derive(Default)]
+struct Gathered {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Gathered {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if self.first.is_empty() {
+            self.first = chunk;
+        } else {
+            self.rest.extend_from_slice(&chunk);
+        }
+    }
+
+    fn finish(self) -> Bytes {
+        if self.rest.is_empty() {
+            return self.first;
+        }
+        let mut whole = BytesMut::with_capacity(self.first.len() + self.rest.len());
+        whole.extend_from_slice(&self.first);
+        whole.extend_from_slice(&self.rest);
+        whole.freeze()
+    }
+}
+
+/// Why an attempt brought no answer.
+pub(crate) struct Broken {
+    pub(crate) attempt: Attempt,
+    pub(crate) error: Error,
+    /// Whether trying again cannot help, such as with a wrong certificate.
+    pub(crate) permanent: bool,
+}
+
+impl Sender {
+    pub(crate) async fn attempt(
+        &self,
+        http: &reqwest::Client,
+        request: Request,
+    ) -> Result<Answer, Broken> {
+        let mut response = http
+            .execute(request)
+            .await
+            .map_err(|error| self.broken(error))?;
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        let failed = status.as_u16() >= 300;
+        let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
+        let mut body = Gathered::default();
+        while let Some(mut chunk) = response.chunk().await.map_err(|error| self.broken(error))? {
+            let room = cap - body.len();
+            if chunk.len() <= room {
+                body.push(chunk);
+            } else if failed {
+                chunk.truncate(room);
+                body.push(chunk);
+                break;
+            } else {
+                return Err(Broken {
+                    attempt: Attempt::Answer(status),
+                    error: Error::new(
+                        ErrorKind::Unexpected,
+                        format!("the answer is longer than {} MiB", BODY_CAP >> 20),
+                    )
+                    .with_status(status.as_u16())
+                    .with_request_id(request_id(&headers)),
+                    permanent: true,
+                });
+            }
+        }
+        if status.is_redirection() {
+            // A redirect would take the credentials along.
+            let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+            return Err(Broken {
+                attempt: Attempt::Answer(status),
+                error: Error::new(
+                    ErrorKind::Unexpected,
+                    format!(
+                        "the service redirects to {}, which is not followed; check the endpoint",
+                        target
+                            .and_then(host_of)
+                            .unwrap_or("an unknown place".into()),
+                    ),
+                )
+                .with_status(status.as_u16())
+                .with_request_id(request_id(&headers)),
+                permanent: true,
+            });
+        }
+        Ok(Answer {
+            status,
+            headers,
+            body: body.finish(),
+        })
+    }
+
+    fn broken(&self, error: reqwest::Error) -> Broken {
+        // The URL says nothing that the operation does not.
+        let error = error.without_url();
+        let place = self.endpoint.as_str().trim_end_matches('/');
+        let permanent = tls_refused(&error);
+        let (attempt, error) = if error.is_connect() && error.is_timeout() {
+            let message = format!("no connection to {place} in time");
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Timeout, message).with_source(error),
+            )
+        } else if error.is_connect() {
+            let message = format!("cannot connect to {place}: {}", cause(&error));
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Connection, message).with_source(error),
+            )
+        } else if error.is_timeout() {
+            let message = format!("{place} stopped answering");
+            (
+                Attempt::Lost,
+                Error::new(ErrorKind::Timeout, message).with_source(error),
+            )
+        } else if error.is_builder() {
+            let message = format!("the request cannot be sent: {}", cause(&error));
+            (
+                Attempt::NotSent,
+                Error::new(ErrorKind::Invalid, message).with_source(error),
+            )
+        } else {
+            let message = format!("the connection to {place} broke: {}", cause(&error));
+            (
+                Attempt::Lost,
+                Error::new(ErrorKind::Connection, message).with_source(error),
+            )
+        };
+        Broken {
+            attempt,
+            permanent: permanent || error.kind() == ErrorKind::Invalid,
+            error: if permanent { error.permanent() } else { error },
+        }
+    }
+}
+
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["x-request-id", "x-iam-trace-id"]
+        .into_iter()
+        .find_map(|name| headers.get(name)?.to_str().ok().map(str::to_owned))
+}
+
+/// Where a redirect leads, without what may be secret in it.
+fn host_of(location: &str) -> Option<String> {
+    let url = Url::parse(location).ok()?;
+    url.host_str()?;
+    Some(url.origin().ascii_serialization())
+}
+
+/// The innermost cause, which says the most; those around it say "client error".
+fn cause(error: &reqwest::Error) -> String {
+    let mut innermost: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(feature = "rustls")]
+fn tls_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<rustls::Error>() {
+            return true;
+        }
+        // The source of an io::Error is that of what it wraps, not what it wraps; and
+        // one may wrap another.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    false
+}
+
+#[cfg(not(feature = "rustls"))]
+fn tls_refused(_: &(dyn std::error::Error + 'static)) -> bool {
+    false
+}

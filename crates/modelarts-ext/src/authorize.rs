@@ -1,0 +1,157 @@
+//! Puts the credentials of the moment into a request: a token, or a signature.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{
+    Request,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+
+use crate::{
+    auth::{Credentials, Kind},
+    error::Error,
+    record::Record,
+    sign,
+    transport::Sender,
+};
+
+static DATE: HeaderName = HeaderName::from_static(sign::DATE);
+static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
+static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
+static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
+static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+
+/// How many headers are added at the most, here and by reqwest.
+const ADDED: usize = 8;
+
+impl Sender {
+    /// A copy of the request with the credentials of this moment, and these.
+    pub(crate) async fn prepare(
+        &self,
+        request: &Request,
+        record: &Record,
+    ) -> Result<(Request, Credentials), Error> {
+        let mut outgoing = request.try_clone().ok_or_else(|| {
+            Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
+        })?;
+        outgoing.headers_mut().reserve(ADDED);
+        let credentials = self.credentials.credentials(&self.tools).await?;
+        match &*credentials.0 {
+            Kind::Token(token) => {
+                let headers = outgoing.headers_mut();
+                headers.insert(&AUTH_TOKEN, secret_header("token", token)?);
+                headers.insert(&PROJECT_ID, self.project_id.clone());
+            }
+            Kind::Keys {
+                access_key,
+                secret_key,
+                security_token,
+            } => {
+                let signed = self.sign(
+                    &mut outgoing,
+                    access_key,
+                    secret_key,
+                    security_token.as_deref(),
+                )?;
+                record.update(|facts| facts.canonical_request = Some(signed));
+            }
+        }
+        if let Some(language) = self.language {
+            let value = header("language", language.to_string())?;
+            outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
+        }
+        Ok((outgoing, credentials))
+    }
+
+    /// The time of the gateway, as far as it is known.
+    pub(crate) fn now(&self) -> SystemTime {
+        let now = self.clock.now();
+        let skew = self.shared.skew.load(Ordering::Relaxed);
+        let distance = Duration::from_secs(skew.unsigned_abs());
+        let corrected = if skew >= 0 {
+            now.checked_add(distance)
+        } else {
+            now.checked_sub(distance)
+        };
+        corrected.unwrap_or(now)
+    }
+
+    /// Signs the request; gives back what was signed.
+    fn sign(
+        &self,
+        request: &mut Request,
+        access_key: &str,
+        secret_key: &str,
+        security_token: Option<&str>,
+    ) -> Result<String, Error> {
+        let date = sign::date(self.now());
+        let url = request.url();
+        let host = match (url.host_str(), url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}").into(),
+            (Some(host), None) => host.into(),
+            (None, _) => return Err(Error::invalid("the request has no host")),
+        };
+        let mut headers = Vec::with_capacity(5);
+        headers.push(("host", host));
+        headers.push((sign::DATE, date.as_str().into()));
+        let project_id = self.project_id.to_str().unwrap_or_default();
+        headers.push((PROJECT_ID.as_str(), project_id.into()));
+        if let Some(token) = security_token {
+            headers.push((SECURITY_TOKEN.as_str(), token.into()));
+        }
+        if let Some(kind) = request.headers().get(CONTENT_TYPE)
+            && let Ok(kind) = kind.to_str()
+        {
+            headers.push((CONTENT_TYPE.as_str(), kind.into()));
+        }
+        let query: Vec<(String, String)> = match url.query() {
+            Some(_) => url.query_pairs().into_owned().collect(),
+            None => Vec::new(),
+        };
+        let body = request.body().and_then(reqwest::Body::as_bytes);
+        let signature = sign::sign(
+            &sign::Request {
+                method: request.method().as_str(),
+                path: url.path(),
+                query: &query,
+                headers: &headers,
+                body: body.unwrap_or_default(),
+            },
+            access_key,
+            secret_key,
+            &self.signing,
+        );
+        drop(headers);
+        if !signature.query.is_empty() {
+            // What was signed is what is sent.
+            request.url_mut().set_query(Some(&signature.query));
+        }
+        let headers = request.headers_mut();
+        headers.insert(&DATE, header(sign::DATE, date)?);
+        headers.insert(&PROJECT_ID, self.project_id.clone());
+        if let Some(token) = security_token {
+            headers.insert(&SECURITY_TOKEN, secret_header("security token", token)?);
+        }
+        headers.insert(
+            AUTHORIZATION,
+            secret_header("signature", signature.authorization)?,
+        );
+        Ok(signature.canonical_request)
+    }
+}
+
+/// A header, which takes a text over without copying it.
+fn header(what: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Error> {
+    HeaderValue::from_maybe_shared(value.into())
+        .map_err(|_| Error::config(format!("the {what} cannot be sent as a header")))
+}
+
+/// A header that `Debug` does not show.
+fn secret_header(what: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
+    let mut value = header(what, value.into())?;
+    value.set_sensitive(true);
+    Ok(value)
+}

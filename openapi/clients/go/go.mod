@@ -1,0 +1,3 @@
+module modelarts-first-job
+
+go 1.19

@@ -1,0 +1,106 @@
+// The first training job, with types that openapi-typescript has made of the description.
+// Signs with an access key. Runs on the emulator as on the service.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import createClient, { type Client } from "openapi-fetch";
+
+import type { components, paths } from "./modelarts.js";
+import { signing } from "./sign.js";
+
+type Schemas = components["schemas"];
+type Modelarts = Client<paths>;
+
+const FINAL: string[] = ["Completed", "Failed", "Terminated", "Abnormal"] satisfies Schemas["KnownPhase"][];
+
+/** What came, or an error with the status and the code. A missing job is code ModelArts.2775. */
+function ok<T>(answer: { data?: T; error?: Schemas["ApiError"] | string; response: Response }): T {
+  if (answer.response.ok && answer.data !== undefined) return answer.data;
+  const { status } = answer.response;
+  // A load balancer answers with a page, which openapi-fetch gives as text.
+  if (typeof answer.error !== "object") throw new Error(`status ${status}: ${answer.error}`);
+  throw new Error(`status ${status}: ${answer.error.error_code}: ${answer.error.error_msg}`);
+}
+
+function jobRequest(name: string, obs: string): Schemas["CreateTrainingJobRequest"] {
+  return {
+    kind: "job",
+    metadata: { name, description: "From TypeScript" },
+    algorithm: {
+      code_dir: `${obs}/code/`,
+      boot_file: `${obs}/code/train.py`,
+      engine: {
+        engine_name: "PyTorch",
+        engine_version: "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+      },
+      parameters: [{ name: "epochs", value: "3" }],
+    },
+    spec: { resource: { flavor_id: "modelarts.vm.cpu.2u", node_count: 1 } },
+  };
+}
+
+/** Prints each phase until one is final. One that nobody knew is one that is not final. */
+async function follow(client: Modelarts, project_id: string, training_job_id: string): Promise<void> {
+  const params = { path: { project_id, training_job_id } };
+  for (let last = ""; ; ) {
+    const job = ok(await client.GET("/v2/{project_id}/training-jobs/{training_job_id}", { params }));
+    const phase = job.status?.phase ?? "";
+    if (phase !== last) console.log("phase", phase);
+    last = phase;
+    if (FINAL.includes(phase)) return;
+    await sleep(200);
+  }
+}
+
+/** x-pagination of ListTrainingJobEvents: `offset` counts entries, `total` may be text. */
+async function allEvents(client: Modelarts, project_id: string, training_job_id: string) {
+  const events: Schemas["TrainingJobEvent"][] = [];
+  for (let pages = 1; ; pages++) {
+    const page = ok(
+      await client.GET("/v2/{project_id}/training-jobs/{training_job_id}/events", {
+        params: { path: { project_id, training_job_id }, query: { offset: events.length, limit: 5 } },
+      }),
+    );
+    events.push(...(page.events ?? []));
+    if (!page.events?.length || events.length >= Number(page.total)) return { events, pages };
+  }
+}
+
+function setting(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set`);
+  return value;
+}
+
+const project_id = setting("HUAWEICLOUD_SDK_PROJECT_ID");
+const client = createClient<paths>({ baseUrl: setting("MODELARTS_ENDPOINT") });
+client.use(
+  signing({
+    accessKey: setting("HUAWEICLOUD_SDK_AK"),
+    secretKey: setting("HUAWEICLOUD_SDK_SK"),
+    projectId: project_id,
+  }),
+);
+
+const name = `from-typescript-${Date.now()}`;
+const job = ok(
+  await client.POST("/v2/{project_id}/training-jobs", {
+    params: { path: { project_id } },
+    body: jobRequest(name, setting("MODELARTS_OBS")),
+  }),
+);
+const id = job.metadata?.id;
+if (!id) throw new Error("the new job has no id");
+console.log("created", name, id);
+await follow(client, project_id, id);
+
+const jobs = ok(
+  await client.POST("/v2/{project_id}/training-job-searches", {
+    params: { path: { project_id } },
+    body: { limit: 10, filters: [{ key: "name", operator: "like", value: [name] }] },
+  }),
+);
+for (const found of jobs.items ?? []) console.log("listed", found.metadata?.name);
+
+const { events, pages } = await allEvents(client, project_id, id);
+console.log("events", events.length, "pages", pages);

@@ -1,0 +1,100 @@
+//! Decoding a page, against plain structs.
+
+use anyhow::{Result, ensure};
+use modelarts_ext::api::{
+    decode,
+    lenient::Lenient,
+    types::{ListTrainingJobEventsResponse, ListTrainingJobsResponse},
+};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{
+    events::page,
+    server::JOB,
+    shapes,
+    timing::{Ratio, Round, micros},
+};
+
+const ROUNDS: u32 = 25;
+const PAGES: u32 = 400;
+/// Rounds that are not counted.
+const WARM_UP: u32 = 2;
+
+/// Compares a page of 100 events, and one of 50 jobs.
+pub fn compare() -> Result<()> {
+    let events = page(20_000, 0, 100);
+    let mut job: serde_json::Value = serde_json::from_str(JOB)?;
+    let mut jobs = Vec::new();
+    for number in 0..50 {
+        job["metadata"]["name"] = format!("leaves-{number}").into();
+        jobs.push(job.clone());
+    }
+    let jobs = json!({"total": 5059, "count": 50, "limit": 50, "offset": 0,
+        "sort_by": "create_time", "order": "desc", "group_by": "", "workspace_id": "0",
+        "items": jobs})
+    .to_string();
+    println!("Decoding, {ROUNDS} rounds of {PAGES} pages, in turn; CPU, medians:\n");
+    println!(
+        "| page | modelarts-api, µs | plain structs, µs | **ratio** (target 1.15 at the most) \
+         |\n|---|---|---|---|"
+    );
+    row::<ListTrainingJobEventsResponse, shapes::Events>(
+        "100 events",
+        events.as_bytes(),
+        |page| page.events.len() == 100,
+        |page| page.events.len() == 100,
+    )?;
+    row::<ListTrainingJobsResponse, shapes::Jobs>(
+        "50 jobs",
+        jobs.as_bytes(),
+        |page| page.items.len() == 50,
+        |page| page.items.len() == 50,
+    )?;
+    println!();
+    Ok(())
+}
+
+fn row<Ours: Lenient, Plain: DeserializeOwned>(
+    name: &str,
+    body: &[u8],
+    ours_is_right: fn(&Ours) -> bool,
+    plain_is_right: fn(&Plain) -> bool,
+) -> Result<()> {
+    let (mut ours, mut plain) = (Vec::new(), Vec::new());
+    for round in 0..WARM_UP + ROUNDS {
+        let a = Round::start();
+        for _ in 0..PAGES {
+            let (page, dropped) = decode::body::<Ours>(body)?;
+            ensure!(ours_is_right(&page) && dropped.is_empty(), "not the page");
+        }
+        let a = a.end();
+        let b = Round::start();
+        for _ in 0..PAGES {
+            let page: Plain = serde_json::from_slice(body)?;
+            ensure!(plain_is_right(&page), "not the page");
+        }
+        let b = b.end();
+        if round >= WARM_UP {
+            ours.push(a);
+            plain.push(b);
+        }
+    }
+    println!(
+        "| {name}, {} kB | {:.1} | {:.1} | **{:.2}** |",
+        body.len() / 1000,
+        micros(&ours, PAGES, |spent| spent.cpu),
+        micros(&plain, PAGES, |spent| spent.cpu),
+        Ratio::of(&ours, &plain).cpu,
+    );
+    Ok(())
+}
+
+/// Only the decoding of modelarts-api, for a profiler.
+pub fn profile(pages: u32) -> Result<()> {
+    let events = page(20_000, 0, 100);
+    for _ in 0..pages {
+        decode::body::<ListTrainingJobEventsResponse>(events.as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Events as a service with many of them answers, in pages that count records.
+
+use std::fmt::Write;
+
+/// The events of a job have so many different texts.
+const TEXTS: [&str; 4] = [
+    "[worker-0][time used: 1.204s] Upload training output(parameter name: train_url) finished.",
+    "Training job is running.",
+    "[worker-0] Training finished. Exit code 2.",
+    "[worker-0] Training output(parameter name: train_url) Uploading.",
+];
+
+/// A page of `total` events, one a second; every tenth is equal to the one before.
+pub fn page(total: u64, offset: u64, limit: u64) -> String {
+    let mut body = format!(
+        r#"{{"total":{total},"limit":{limit},"offset":{offset},"order":"asc","start_time":"2024-06-10T14:13:20+08:00","end_time":"2024-06-10T15:13:20+08:00","events":["#
+    );
+    let end = total.min(offset.saturating_add(limit));
+    for number in offset..end {
+        let number = if number % 10 == 9 { number - 1 } else { number };
+        let text = TEXTS[number as usize % TEXTS.len()];
+        let (hour, minute, second) = (number / 3600, number / 60 % 60, number % 60);
+        let (day, hour) = (hour / 24, hour % 24);
+        let (month, day) = (day / 28 + 1, day % 28 + 1);
+        if body.ends_with('}') {
+            body.push(',');
+        }
+        // Writing to text does not fail.
+        let _ = write!(
+            body,
+            r#"{{"time":"2024-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+08:00","level":"Info","source":"Task","message":"{text}"}}"#
+        );
+    }
+    body.push_str("]}");
+    body
+}

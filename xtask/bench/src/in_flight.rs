@@ -1,0 +1,69 @@
+//! A long list over a slow connection, with one page in flight and with several.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use futures::TryStreamExt;
+
+use crate::{
+    calls::{self, JOB_ID},
+    server::Server,
+    timing::{Ratio, Round, Spent, median},
+};
+
+const EVENTS: u64 = 20_000;
+const LATENCY: Duration = Duration::from_millis(20);
+const ROUNDS: u32 = 5;
+const PAGES: usize = 8;
+
+/// Compares one page at a time with eight.
+#[tokio::main(flavor = "current_thread")]
+pub async fn compare() -> Result<()> {
+    let server = Server::with_events(EVENTS, LATENCY)?;
+    let (mut one, mut many) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        one.push(read(&server, 1).await?);
+        many.push(read(&server, PAGES).await?);
+    }
+    let seconds = |rounds: &[Spent]| {
+        median(
+            rounds
+                .iter()
+                .map(|spent| spent.wall.as_secs_f64())
+                .collect(),
+        )
+    };
+    println!(
+        "{EVENTS} events in pages of 100 from a server that takes {} ms for each answer, {ROUNDS} \
+         rounds in turn; medians:\n",
+        LATENCY.as_millis()
+    );
+    println!("| pages in flight | wall, s |\n|---|---|");
+    println!("| 1 | {:.2} |", seconds(&one));
+    println!("| {PAGES} | {:.2} |", seconds(&many));
+    println!(
+        "| **times faster** (target 6 at least) | **{:.1}** |\n",
+        Ratio::of(&one, &many).wall
+    );
+    Ok(())
+}
+
+/// Reads all events with a client of its own, which has learned nothing yet.
+async fn read(server: &Server, in_flight: usize) -> Result<Spent> {
+    let client = calls::client(&server.url)?;
+    let job = client.training_jobs().get(JOB_ID).await?;
+    let round = Round::start();
+    let mut events = job.events().in_flight(in_flight).items();
+    let mut count = 0;
+    while events
+        .try_next()
+        .await
+        .context("the list broke off")?
+        .is_some()
+    {
+        count += 1;
+    }
+    let spent = round.end();
+    ensure!(count == EVENTS, "{count} events came");
+    Ok(spent)
+}

@@ -1,0 +1,58 @@
+//! How much memory a very long list takes.
+
+use anyhow::{Context, Result, ensure};
+use futures::TryStreamExt;
+
+use crate::{
+    calls::{self, JOB_ID},
+    server::Server,
+};
+use std::time::Duration;
+
+const EVENTS: u64 = 1_000_000;
+/// How many events lie between two looks at the memory.
+const STEP: u64 = 10_000;
+
+/// Streams a million events, with the usual pages in flight.
+#[tokio::main(flavor = "current_thread")]
+pub async fn measure() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        println!("Memory of a long list: skipped, this system has no /proc\n");
+        return Ok(());
+    }
+    let server = Server::with_events(EVENTS, Duration::ZERO)?;
+    let client = calls::client(&server.url)?;
+    let job = client.training_jobs().get(JOB_ID).await?;
+    let before = resident()?;
+    let mut most = before;
+    let mut count = 0;
+    let mut events = job.events().items();
+    while events.try_next().await?.is_some() {
+        count += 1;
+        if count % STEP == 0 {
+            most = most.max(resident()?);
+        }
+    }
+    ensure!(count == EVENTS, "{count} events came");
+    println!("Streaming {EVENTS} events; resident memory, looked at every {STEP}:\n");
+    println!("| | MiB |\n|---|---|");
+    println!("| before | {:.1} |", mib(before));
+    println!("| at the most | {:.1} |", mib(most));
+    println!(
+        "| **growth** (target 10 at the most) | **{:.1}** |\n",
+        mib(most - before)
+    );
+    Ok(())
+}
+
+fn mib(kilobytes: u64) -> f64 {
+    kilobytes as f64 / 1024.0
+}
+
+/// The resident memory of this process, in kilobytes.
+fn resident() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.context("there is no VmRSS")?.parse()?)
+}

@@ -1,0 +1,22 @@
+//! Clients in other languages, made of the description and run against the emulator.
+
+use anyhow::Result;
+
+use super::Outcome;
+use crate::clients;
+
+pub fn run() -> Result<Outcome> {
+    // `.ci/run` installs what it may.
+    let missing = clients::missing();
+    if !missing.is_empty() {
+        return Ok(Outcome::Skipped {
+            why: format!("not installed: {}", missing.join(", ")),
+            also_in_ci: false,
+        });
+    }
+    Ok(if clients::all_work(&[], false)? {
+        Outcome::Passed
+    } else {
+        Outcome::Failed("see the lines above".into())
+    })
+}

@@ -1,0 +1,144 @@
+//! Packages from npm, by lock files that name no address.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// The oldest Node that the locked releases run on.
+pub const OLDEST: (u32, u32) = (20, 19);
+
+/// Installs what `package-lock.json` says into `directory`, unless `package` of it is
+/// there already.
+pub fn install(directory: &Path, package: &str) -> Result<()> {
+    let lock = read(&directory.join("package-lock.json"))?;
+    names_no_address(&lock)?;
+    if is_installed(&lock, directory, package) {
+        return Ok(());
+    }
+    let status = Command::new("npm")
+        .args(["ci", "--omit=optional", "--ignore-scripts", "--no-audit"])
+        .current_dir(directory)
+        .status()
+        .context("npm could not be started")?;
+    ensure!(status.success(), "npm ci: {status}");
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<Value> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| file.display().to_string())
+}
+
+/// A lock file with addresses only works where these can be reached.
+fn names_no_address(lock: &Value) -> Result<()> {
+    let packages = lock.get("packages").and_then(Value::as_object);
+    let packages = packages.context("package-lock.json lists no packages")?;
+    for (name, package) in packages {
+        if package.get("resolved").is_some() {
+            bail!(
+                "package-lock.json says where {name} was downloaded from; make it again where \
+                 .npmrc has omit-lockfile-registry-resolved=true"
+            );
+        }
+        // Without an address the sum is all that says what is installed.
+        ensure!(
+            name.is_empty() || package.get("integrity").is_some(),
+            "package-lock.json has no integrity for {name}"
+        );
+    }
+    Ok(())
+}
+
+/// Whether the locked release is there, so that the network is not needed.
+fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
+    let installed = read(&directory.join(package).join("package.json")).ok();
+    let installed = installed.as_ref().and_then(|it| it.get("version"));
+    installed.is_some() && installed == lock["packages"][package].get("version")
+}
+
+/// The version of Node; none unless npm is there too.
+pub fn version() -> Option<(u32, u32)> {
+    let says = |program: &str| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then_some(text)
+    };
+    says("npm")?;
+    parse_version(&says("node")?)
+}
+
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.trim().strip_prefix('v')?.split('.');
+    let mut number = || parts.next()?.parse().ok();
+    Some((number()?, number()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::workspace;
+
+    const PACKAGE: &str = "node_modules/a";
+
+    #[test]
+    fn our_lock_files_name_no_address_and_have_what_is_run() {
+        for (directory, package) in [
+            (workspace::lint(), "node_modules/@redocly/cli"),
+            (
+                workspace::root().join("openapi/clients/typescript"),
+                "node_modules/openapi-typescript",
+            ),
+        ] {
+            let lock = read(&directory.join("package-lock.json")).unwrap();
+            names_no_address(&lock).unwrap();
+            assert!(lock["packages"][package]["version"].is_string());
+        }
+    }
+
+    #[test]
+    fn a_lock_file_with_an_address_is_refused() {
+        let package = json!({ "version": "1.0.0", "resolved": "somewhere", "integrity": "sha512" });
+        let error = names_no_address(&json!({ "packages": { "": {}, "a": package } }));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "package-lock.json says where a was downloaded from; make it again where .npmrc has \
+             omit-lockfile-registry-resolved=true"
+        );
+        let error = names_no_address(&json!({ "packages": { "a": { "version": "1.0.0" } } }));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "package-lock.json has no integrity for a"
+        );
+        assert!(names_no_address(&json!({})).is_err());
+    }
+
+    #[test]
+    fn what_is_not_the_locked_release_is_not_installed() {
+        let lock = json!({ "packages": { PACKAGE: { "version": "2.0.0" } } });
+        let directory = tempfile::tempdir().unwrap();
+        assert!(!is_installed(&lock, directory.path(), PACKAGE));
+        let package = directory.path().join(PACKAGE);
+        fs::create_dir_all(&package).unwrap();
+        for (version, installed) in [("1.9.9", false), ("2.0.0", true)] {
+            let text = json!({ "version": version }).to_string();
+            fs::write(package.join("package.json"), text).unwrap();
+            assert_eq!(is_installed(&lock, directory.path(), PACKAGE), installed);
+        }
+        assert!(!is_installed(
+            &json!({ "packages": {} }),
+            directory.path(),
+            PACKAGE
+        ));
+    }
+
+    #[test]
+    fn versions_of_node_compare_by_number() {
+        assert_eq!(parse_version("v20.20.2\n"), Some((20, 20)));
+        assert_eq!(parse_version("unknown"), None);
+        assert!(parse_version("v9.0.0") < Some(OLDEST));
+        assert!(parse_version("v22.1.0") >= Some(OLDEST));
+    }
+}
