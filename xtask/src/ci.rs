@@ -3,7 +3,9 @@
 mod checks;
 mod clients;
 mod metadata;
+mod pytest;
 pub mod redocly;
+mod schemathesis;
 mod table;
 
 use std::{

@@ -2,7 +2,7 @@
 //! types, and runs the programs of `openapi/clients` over it against the emulator.
 
 mod awkward;
-mod emulator;
+pub mod emulator;
 mod first_job;
 mod go;
 mod java;

@@ -217,6 +217,12 @@ impl Moment {
         time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
+    /// `Thu, 15 Jan 2026 08:30:45 GMT`, as HTTP writes times.
+    pub(crate) fn http(self) -> String {
+        let time = self.timestamp().to_zoned(TimeZone::UTC);
+        time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+
     /// `20260115T083045Z`, the form of the header `X-Sdk-Date`.
     pub(crate) fn compact(self) -> String {
         self.timestamp()
@@ -281,6 +287,7 @@ mod tests {
             asked.whole_second()
         );
         assert_eq!(asked.compact(), "20221126T080136Z");
+        assert_eq!(asked.http(), "Sat, 26 Nov 2022 08:01:36 GMT");
         assert_eq!(
             Moment::parse_compact("20221126T080136Z").unwrap(),
             asked.whole_second()

@@ -20,6 +20,7 @@ use crate::error::ApiError;
 use crate::faults::FaultRule;
 use crate::lifecycle::{State as Phase, Stop};
 use crate::routes::new_request_id;
+use crate::seeds::Seeds;
 use crate::store::Job;
 
 pub(crate) fn routes() -> Router<Arc<Core>> {
@@ -30,6 +31,8 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
             get(list_faults).post(add_fault).delete(clear_faults),
         )
         .route("/_emulator/requests", get(requests))
+        .route("/_emulator/requests/last", get(last_requests))
+        .route("/_emulator/seeds", post(seed))
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
@@ -67,6 +70,23 @@ async fn clear_faults(State(core): State<Arc<Core>>) -> Response {
 
 async fn requests(State(core): State<Arc<Core>>) -> Response {
     reply(Ok(Answer::json(StatusCode::OK, json!(core.counts.all()))))
+}
+
+async fn last_requests(State(core): State<Arc<Core>>) -> Response {
+    reply(Ok(Answer::json(StatusCode::OK, json!(core.journal.all()))))
+}
+
+/// Puts jobs there, and answers with their ids.
+async fn seed(State(core): State<Arc<Core>>, body: Bytes) -> Response {
+    let seeds = Seeds::from_json(&String::from_utf8_lossy(&body));
+    let planted = match seeds {
+        Ok(seeds) => seeds.plant(&core, false).await,
+        Err(error) => Err(error),
+    };
+    reply(match planted {
+        Ok(ids) => Ok(Answer::json(StatusCode::CREATED, json!({"ids": ids}))),
+        Err(error) => Err(ApiError::bad_control_request(error.to_string())),
+    })
 }
 
 /// The emulator's time.
@@ -107,6 +127,7 @@ async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
 async fn reset(State(core): State<Arc<Core>>) -> Response {
     core.faults.clear();
     core.counts.clear();
+    core.journal.clear();
     reply(match forget(&core).await {
         Ok(()) => Ok(Answer::empty(StatusCode::NO_CONTENT)),
         Err(error) => Err(error.into()),

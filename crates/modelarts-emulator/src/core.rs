@@ -8,10 +8,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::accounts::Accounts;
+use crate::choices::Choices;
 use crate::clock::Clock;
 use crate::events::Wording;
 use crate::faults::Faults;
 use crate::idle::Idle;
+use crate::journal::Journal;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
 use crate::metrics::Metrics;
@@ -49,6 +51,8 @@ pub(crate) struct Core {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
+    pub(crate) journal: Journal,
+    pub(crate) choices: Choices,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     work: Mutex<JoinSet<()>>,
@@ -67,6 +71,7 @@ pub(crate) struct Parts {
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
+    pub(crate) choices: Choices,
     pub(crate) terms: Terms,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) metrics: Arc<Metrics>,
@@ -96,6 +101,8 @@ impl Core {
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),
+            journal: Journal::default(),
+            choices: parts.choices,
             observer: parts.observer,
             closing: watch::Sender::new(false),
             work: Mutex::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::choices::{AutoStopped, Preempted};
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::events::EventKind;
@@ -70,32 +71,10 @@ pub(crate) fn asked(job: &Job, again: bool) -> Asked {
 
 /// Drives the job until nothing will happen to it any more. `place` is its place in the queue.
 pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
-    let job = core
-        .store
-        .read(&id, |job| (Arc::clone(&job.request), job.stop_requests()));
-    let Some((request, stop)) = job else {
+    let Some(mut driver) = Driver::at(&core, &id, Some(place)) else {
         return;
     };
-    let workers = (0..request.node_count)
-        .map(|index| Worker {
-            job_id: id.clone(),
-            request: Arc::clone(&request),
-            index,
-            trial: None,
-            run: 0,
-        })
-        .collect();
-    let mut restarts = Restarts::of(&request, core.restart_on);
-    let mut driver = Driver {
-        core: Arc::clone(&core),
-        id: id.clone(),
-        request,
-        workers,
-        stop,
-        place: Some(place),
-        timed: false,
-        out_of_time: Mutex::new(Box::pin(std::future::pending())),
-    };
+    let mut restarts = Restarts::of(&driver.request, core.restart_on);
     // A job that an earlier process has left in the queue goes on from there.
     let mut first = core.store.read(&id, |job| job.state) == Some(State::Creating);
     let ending = loop {
@@ -109,6 +88,16 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
         }
     };
     driver.finish(ending).await;
+    core.store.update(&id, |job| job.settled = true);
+}
+
+/// Lets a job that was put there stand as it is until somebody ends it.
+pub(crate) async fn stand(core: Arc<Core>, id: String) {
+    let Some(mut driver) = Driver::at(&core, &id, None) else {
+        return;
+    };
+    let why = asked_to_stop(&mut driver.stop.clone()).await;
+    driver.finish(Ending::Stopped(why, None)).await;
     core.store.update(&id, |job| job.settled = true);
 }
 
@@ -127,6 +116,31 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    /// Nothing if there is no such job.
+    fn at(core: &Arc<Core>, id: &str, place: Option<Place>) -> Option<Self> {
+        let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
+        let (request, stop) = core.store.read(id, look)?;
+        let workers = (0..request.node_count)
+            .map(|index| Worker {
+                job_id: id.to_owned(),
+                request: Arc::clone(&request),
+                index,
+                trial: None,
+                run: 0,
+            })
+            .collect();
+        Some(Self {
+            core: Arc::clone(core),
+            id: id.to_owned(),
+            request,
+            workers,
+            stop,
+            place,
+            timed: false,
+            out_of_time: Mutex::new(Box::pin(std::future::pending())),
+        })
+    }
+
     /// From Creating, or from the queue, to the end of the code. An error is a request to stop
     /// that came before the code was started.
     async fn live(&mut self, first: bool) -> Result<Ending, Stop> {
@@ -198,7 +212,7 @@ impl Driver {
         let preempted = match ending {
             Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
             Ending::NodeFault(_) if restarts.left > 0 => false,
-            Ending::Preempted => true,
+            Ending::Preempted if self.core.choices.preempted == Preempted::Pending => true,
             _ => return false,
         };
         if !preempted {
@@ -265,8 +279,15 @@ impl Driver {
                 (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
             }
             Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
-            // Only if it was asked to stop at the same moment.
-            Ending::Preempted => (State::Terminated, None),
+            // If it was asked to stop at the same moment, that is seen below.
+            Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
+            Ending::Stopped(why @ Stop::AfterHours(_), _) => {
+                let state = match self.core.choices.auto_stopped {
+                    AutoStopped::Terminated => State::Terminated,
+                    AutoStopped::Failed => State::Failed,
+                };
+                (state, stop_event(*why))
+            }
             Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
         };
         if !matches!(ending, Ending::Unprepared(_)) {
@@ -328,10 +349,22 @@ impl Driver {
                     }
                 }
             }
-            if let LogExport::To(path) = &self.request.log_export
-                && let Err(error) = runner.export_log(worker.clone(), path.clone()).await
-            {
-                tracing::warn!(job = self.id, %error, "a log is not exported");
+        }
+        self.export_logs().await;
+    }
+
+    /// Copies the logs to where the job wants them kept, if it does.
+    pub(crate) async fn export_logs(&self) {
+        let LogExport::To(path) = &self.request.log_export else {
+            return;
+        };
+        for worker in &self.workers {
+            let export = self.core.runner.export_log(worker.clone(), path.clone());
+            match export.await {
+                // Nothing has been written so far.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
+                Ok(()) => {}
             }
         }
     }

@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::accounts::{Accounts, User};
+use crate::choices::Choices;
 use crate::clock::{Clock, SystemClock};
 use crate::cloud::Cloud;
 use crate::confined::Confined;
@@ -22,6 +23,7 @@ use crate::events::Wording;
 use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
+use crate::journal::Recorded;
 use crate::lifecycle::{RestartOn, Stop};
 use crate::metrics::Metrics;
 use crate::observe::{Exchange, Observer};
@@ -36,6 +38,7 @@ use crate::rules::Terms;
 use crate::runner::{Runner, RunnerKind};
 use crate::scheduler::Scheduler;
 use crate::script::Script;
+use crate::seeds::{SeedError, Seeds};
 use crate::server;
 use crate::simulated_runner::SimulatedRunner;
 use crate::store::{Job, Store};
@@ -133,6 +136,20 @@ impl Emulator {
     /// moved.
     pub async fn advance(&self, duration: Duration) -> bool {
         self.core.advance(duration).await
+    }
+
+    /// Puts jobs with a past there, all or none, and gives their ids.
+    ///
+    /// # Errors
+    /// A sentence, if a member breaks a rule or a name or an id is taken.
+    pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
+        seeds.plant(&self.core, false).await
+    }
+
+    /// The last 256 requests for operations, the oldest first.
+    #[must_use]
+    pub fn last_requests(&self) -> Vec<Recorded> {
+        self.core.journal.all()
     }
 
     /// The python3 that runs boot files, if there is one on the PATH.
@@ -239,6 +256,8 @@ pub struct Builder {
     quota: Option<u32>,
     one_job_per_output: bool,
     simulated: Option<Script>,
+    choices: Choices,
+    seeds: Vec<Seeds>,
     observer: Option<Observer>,
 }
 
@@ -278,6 +297,8 @@ impl Default for Builder {
             quota: None,
             one_job_per_output: false,
             simulated: None,
+            choices: Choices::default(),
+            seeds: Vec::new(),
             observer: None,
         }
     }
@@ -360,6 +381,19 @@ impl Builder {
             RunnerKind::Process => None,
             RunnerKind::Simulated(script) => Some(script),
         };
+        self
+    }
+
+    /// What no document says, or documents say differently. Default: [`Choices::default`].
+    pub fn choices(mut self, choices: Choices) -> Self {
+        self.choices = choices;
+        self
+    }
+
+    /// More jobs with a past that are to be there at the start. Those whose names are taken,
+    /// because the data directory has them already, are left as they are. Default: none.
+    pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
+        self.seeds.push(seeds);
         self
     }
 
@@ -555,12 +589,16 @@ impl Builder {
                 obs: obs.clone(),
             },
             restart_on: self.restart_on,
+            choices: self.choices,
             scheduler,
             runner,
             metrics,
             observer: self.observer,
         });
         resume::resume(&core).map_err(unusable)?;
+        for seeds in self.seeds {
+            seeds.plant(&core, true).await.map_err(StartError::Seeds)?;
+        }
         let router = routes::router(Arc::clone(&core));
         let server = tokio::spawn(server::serve(listener, router, core.closing.subscribe()));
         Ok(Emulator {

@@ -12,8 +12,8 @@ use crate::error_table::Row;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
-    code: String,
-    message: String,
+    pub(crate) code: String,
+    pub(crate) message: String,
     solution: Option<&'static str>,
     /// The gateway writes the request id into the body, ModelArts itself does not.
     from_gateway: bool,

@@ -74,6 +74,8 @@ const ROWS: &[Row] = &[
     row(2792, 400, "The boot_file does not belong to the package_id directory.", "Check whether boot_file and package_id are set correctly."),
     row(2793, 400, "The number of flavor instances (%d) exceeds the maximum (%d).", "Check the flavor."),
     row(2796, 409, "The job cannot be terminated.", "Check whether the job status is valid."),
+    // The message is ours, see 2836.
+    row(2803, 405, "The method is not allowed.", "Please check the method of the request."),
     row(2806, 400, "Custom image jobs command and engine.url cannot be empty.", "Check whether the command and engine.url is valid."),
     row(2807, 400, "Unsupported condition key (%s)", "Check whether the key of search is valid."),
     row(2808, 400, "Unsupported condition operator (%s)", "Check whether the operator of search is valid."),

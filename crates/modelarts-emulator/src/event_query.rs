@@ -3,6 +3,7 @@
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
+use crate::choices::EventsOffset;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::events::{Event, Wording};
@@ -17,6 +18,8 @@ const MAX_PATTERN: usize = 256;
 pub(crate) struct EventQuery {
     /// Of the first event, counted in events; the published pages mean this (auth.md 0.4).
     offset: usize,
+    /// How many events lie before the page.
+    skip: usize,
     limit: usize,
     descending: bool,
     window: Option<(Moment, Moment)>,
@@ -27,8 +30,13 @@ pub(crate) struct EventQuery {
 
 impl EventQuery {
     /// Reads the query of a URL. Blank values count as absent, unknown names are ignored.
-    pub(crate) fn read(query: &str) -> Result<Self, ApiError> {
-        Self::parse(query).ok_or_else(ApiError::events_query)
+    pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
+        let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
+        read.skip = match offset {
+            EventsOffset::Event => read.offset,
+            EventsOffset::Page => read.offset.saturating_mul(read.limit),
+        };
+        Ok(read)
     }
 
     fn parse(query: &str) -> Option<Self> {
@@ -93,7 +101,7 @@ impl EventQuery {
         if self.descending {
             matching.reverse();
         }
-        let page = matching.iter().skip(self.offset).take(self.limit);
+        let page = matching.iter().skip(self.skip).take(self.limit);
         let page: Vec<Value> = page.map(|event| render::event(event, wording)).collect();
         let mut answer = json!({
             "total": matching.len(),

@@ -18,9 +18,10 @@ pub enum Wording {
 }
 
 /// `level` of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// Nothing to do.
+    #[default]
     Info,
     /// Worth a look.
     Warning,
@@ -38,6 +39,18 @@ impl Level {
             Self::Error => "Error",
         }
     }
+}
+
+/// `source` of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// The cluster.
+    K8S,
+    /// The job.
+    #[default]
+    Job,
+    /// One of its tasks.
+    Task,
 }
 
 /// One kind of event with the values its text carries.
@@ -150,6 +163,12 @@ pub enum EventKind {
     PodStarted { pod: String },
     /// The containers are being ended.
     TerminateJob { job: String },
+    /// None of the catalogue: put there with a job.
+    Given {
+        message: String,
+        level: Level,
+        source: Source,
+    },
 }
 
 impl EventKind {
@@ -218,6 +237,7 @@ impl EventKind {
             Self::PodCreated { pod } => format!("[Pod: {pod}] SuccessfulCreate: Created container"),
             Self::PodStarted { pod } => format!("[Pod: {pod}] Started: Started container"),
             Self::TerminateJob { job } => format!("[Job: {job}] ExecuteAction: Start to execute action TerminateJob"),
+            Self::Given { message, .. } => message.clone(),
         }
     }
 
@@ -250,6 +270,7 @@ impl EventKind {
     #[must_use]
     pub const fn level(&self) -> Level {
         match self {
+            Self::Given { level, .. } => *level,
             Self::CreateFailed { .. }
             | Self::PrepareTimedOut
             | Self::QueueFailed
@@ -268,6 +289,11 @@ impl EventKind {
     #[must_use]
     pub const fn source(&self) -> &'static str {
         match self {
+            Self::Given { source, .. } => match source {
+                Source::K8S => "K8S",
+                Source::Job => "Job",
+                Source::Task => "Task",
+            },
             Self::PodPulled { .. } => "K8s",
             Self::PodCreated { .. } | Self::PodStarted { .. } | Self::TerminateJob { .. } => "K8S",
             Self::PreCheckStarted { .. }

@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::seeds::SeedError;
+
 /// Why an emulator did not start.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -17,6 +19,8 @@ pub enum StartError {
     Directory(PathBuf, io::Error),
     /// The state in the data directory cannot be used.
     Database(DatabaseError),
+    /// Jobs cannot be put there.
+    Seeds(SeedError),
 }
 
 /// Why the state in a data directory, `state.sqlite3`, cannot be used.
@@ -77,6 +81,7 @@ impl fmt::Display for StartError {
                 f,
                 "cannot listen on {address}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
             ),
+            Self::Seeds(error) => write!(f, "cannot put jobs there: {error}"),
             Self::Database(error) => {
                 write!(f, "cannot use state.sqlite3 in the data directory: {error}")
             }
@@ -92,6 +97,7 @@ impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::NotLoopback(_) => None,
+            Self::Seeds(error) => Some(error),
             Self::Database(error) => Some(error),
             Self::Listen(_, error) | Self::Directory(_, error) => Some(error),
         }

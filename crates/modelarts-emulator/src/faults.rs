@@ -1,6 +1,7 @@
 //! Answers that go wrong on purpose: a queue of rules, filled over HTTP or from Rust.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::{Answer, Cut};
+use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::Operation;
 
@@ -30,6 +32,14 @@ pub enum Fault {
         /// `error_msg` of the body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
+    },
+    /// This status instead of executing the operation, with a header `Retry-After` that is a date.
+    StatusUntil {
+        /// 200 to 599; 429 if not given.
+        #[serde(default = "too_many")]
+        status: u16,
+        /// How many seconds ahead of the emulator's clock the date is.
+        seconds: u32,
     },
     /// A page of a load balancer instead of executing the operation.
     Html {
@@ -55,11 +65,17 @@ pub enum Fault {
     ShiftedPage,
     /// Every row of a page comes twice.
     DuplicateRows,
+    /// Every list of the answer is null, however deep it lies.
+    NullLists,
     /// The operation is executed, and its answer sent this much later.
     Delay {
         /// Milliseconds, on the emulator's clock.
         ms: u64,
     },
+}
+
+const fn too_many() -> u16 {
+    429
 }
 
 const fn bad_gateway() -> u16 {
@@ -126,7 +142,9 @@ impl FaultRule {
             ));
         }
         match self.fault {
-            Fault::Status { status, .. } | Fault::Html { status }
+            Fault::Status { status, .. }
+            | Fault::StatusUntil { status, .. }
+            | Fault::Html { status }
                 if !(200..=599).contains(&status) =>
             {
                 Err(format!("status {status} is not between 200 and 599"))
@@ -184,8 +202,22 @@ impl Faults {
 
 impl Fault {
     /// The answer that takes the place of the operation, for faults that do not execute it.
-    pub(crate) fn instead(&self) -> Option<Answer> {
+    pub(crate) fn instead(&self, now: Moment) -> Option<Answer> {
         match self {
+            Self::StatusUntil { status, seconds } => {
+                let plain = Self::Status {
+                    status: *status,
+                    retry_after: None,
+                    error_code: None,
+                    error_msg: None,
+                };
+                let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
+                let answer = plain.instead(now)?;
+                Some(match HeaderValue::from_str(&until) {
+                    Ok(until) => answer.header(header::RETRY_AFTER, until),
+                    Err(_) => answer,
+                })
+            }
             Self::Status {
                 status,
                 retry_after,
@@ -258,6 +290,10 @@ impl Fault {
                 });
                 answer
             }
+            Self::NullLists => {
+                answer.edit(no_lists);
+                answer
+            }
             Self::TotalsAsText => {
                 answer.edit(|body| {
                     for name in ["total", "count", "limit", "offset"] {
@@ -279,6 +315,14 @@ fn rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
         if let Some(Value::Array(list)) = body.get_mut(name) {
             return change(list);
         }
+    }
+}
+
+fn no_lists(value: &mut Value) {
+    match value {
+        Value::Array(_) => *value = Value::Null,
+        Value::Object(members) => members.values_mut().for_each(no_lists),
+        _ => {}
     }
 }
 

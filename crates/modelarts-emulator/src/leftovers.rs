@@ -2,9 +2,8 @@
 //!
 //! Process groups are on record: each is a file in `running`, named by its number, with the moment
 //! in which its leader started as the kernel tells it, because a number may be given again. The
-//! record is made right after the start. Whatever was started and is not on record, because the
-//! emulator died in between or because it has left its group, is known by its environment, which
-//! names the directory of its job since before it started.
+//! record is made before the code starts. Whatever is not on record because it has left its group
+//! is known by its environment, which names the directory of its job.
 
 use std::fs;
 use std::io;

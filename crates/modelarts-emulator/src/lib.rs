@@ -30,6 +30,7 @@ mod bells;
 mod body;
 mod call;
 mod channel;
+mod choices;
 mod clock;
 mod cloud;
 mod confined;
@@ -54,6 +55,7 @@ mod iam;
 mod idle;
 mod job_rows;
 mod job_tags;
+mod journal;
 mod leftovers;
 mod lifecycle;
 mod links;
@@ -82,6 +84,7 @@ mod scheduler;
 mod script;
 mod scripted_metrics;
 mod search;
+mod seeds;
 mod server;
 mod simulated_runner;
 mod store;
@@ -94,18 +97,24 @@ mod work;
 mod worker_files;
 
 pub use accounts::User;
+pub use choices::{
+    AutoStopped, Choices, DeleteActive, EventsOffset, JobsCount, JobsOffset, Preempted, StopAgain,
+    UnknownAction,
+};
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
 pub use cloud::Cloud;
 pub use emulator::{Builder, Emulator};
-pub use events::{EventKind, Level, Wording};
+pub use events::{EventKind, Level, Source, Wording};
 pub use failure::{DatabaseError, StartError, WaitError};
 pub use faults::{Fault, FaultRule, Faults};
+pub use journal::Recorded;
 pub use lifecycle::RestartOn;
 pub use observe::Exchange;
 pub use operation::RequestCount;
 pub use pools::{Pool, PoolKind};
 pub use runner::RunnerKind;
 pub use script::{Script, ScriptError};
+pub use seeds::{SeedError, Seeds};
 pub use timing::Timing;
 
 /// The examples of the README are compiled.

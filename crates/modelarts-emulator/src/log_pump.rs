@@ -82,11 +82,13 @@ impl Pump {
         }))
     }
 
-    /// Waits for the last of the output.
-    pub(crate) async fn finish(&self, pumping: JoinHandle<()>) {
-        let abort = pumping.abort_handle();
-        if tokio::time::timeout(LAST_WORDS, pumping).await.is_err() {
-            abort.abort();
+    /// Waits for the last of the output. May be dropped and called again.
+    pub(crate) async fn finish(&self, pumping: &mut JoinHandle<()>) {
+        if tokio::time::timeout(LAST_WORDS, &mut *pumping)
+            .await
+            .is_err()
+        {
+            pumping.abort();
         }
         self.drain();
     }

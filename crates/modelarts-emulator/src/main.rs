@@ -3,6 +3,7 @@
 //! Prints one line of JSON on stdout when it is ready, everything else on stderr, and ends with
 //! its jobs on Ctrl-C and SIGTERM.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,17 @@ use std::time::SystemTime;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{
-    Cloud, Emulator, ManualClock, RestartOn, RunnerKind, Script, StartError, Timing, User, Wording,
+    Choices, Cloud, Emulator, ManualClock, Pool, RestartOn, RunnerKind, Script, Seeds, StartError,
+    Timing, User, Wording,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
-#[command(version)]
+// Flags of a file come first, so that those of the command line win.
+#[command(version, args_override_self = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -34,7 +37,12 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
 struct Serve {
+    /// JSON file with flags by name, without their hyphens: {"timing": "instant", "pool": ["a:4"]}.
+    /// Those of the command line win.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Loopback address to listen on; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -95,6 +103,30 @@ struct Serve {
     /// How long the steps of a job take, beside the run of its code.
     #[arg(long, value_enum, default_value_t = Pace::Quick)]
     timing: Pace,
+    /// How many times faster than on the service the steps of a job are; instead of --timing.
+    #[arg(long, value_name = "FACTOR")]
+    speed: Option<f64>,
+    /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
+    #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
+    pool: Vec<Pool>,
+    /// Nodes for jobs outside of dedicated pools; without it as many as are asked for.
+    #[arg(long, value_name = "NODES")]
+    public_nodes: Option<u32>,
+    /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
+    #[arg(long, value_name = "BUCKET")]
+    encrypted_bucket: Vec<String>,
+    /// Refuse jobs that write to where an active job writes to.
+    #[arg(long)]
+    one_job_per_output: bool,
+    /// Install no packages from requirements.txt.
+    #[arg(long)]
+    no_packages: bool,
+    /// Switch for what no document says, or documents say differently; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    choose: Vec<String>,
+    /// JSON file with jobs that are to be there at the start; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    seed: Vec<PathBuf>,
     /// What becomes of the code of jobs.
     #[arg(long, value_enum, default_value_t = Code::Process)]
     runner: Code,
@@ -158,9 +190,13 @@ enum Text {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments {
-        command: Command::Serve(arguments),
-    } = Arguments::parse();
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!("modelarts-emulator: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -174,6 +210,56 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Those of the command line, and before them those of the file that it names.
+fn arguments() -> Result<Serve, Failure> {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let Command::Serve(serve) = Arguments::parse_from(&given).command;
+    let Some(path) = &serve.config else {
+        return Ok(serve);
+    };
+    let flags = flags(&read(path)?).map_err(|what| Failure::File(path.clone(), what))?;
+    // Behind the name of the program and that of the command.
+    let (command, rest) = given.split_at(2.min(given.len()));
+    let all = command
+        .iter()
+        .cloned()
+        .chain(flags)
+        .chain(rest.iter().cloned());
+    let Command::Serve(serve) = Arguments::parse_from(all).command;
+    Ok(serve)
+}
+
+/// The flags of a file as a command line has them.
+fn flags(text: &str) -> Result<Vec<OsString>, String> {
+    let members: serde_json::Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut flags = Vec::new();
+    for (name, value) in members {
+        let values = match value {
+            Value::Array(values) => values,
+            Value::Bool(false) | Value::Null => continue,
+            Value::Bool(true) => {
+                flags.push(format!("--{name}").into());
+                continue;
+            }
+            value => vec![value],
+        };
+        for value in values {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Number(number) => number.to_string(),
+                _ => {
+                    return Err(format!(
+                        "{name} must be a text, a number, true or false, or a list of texts"
+                    ));
+                }
+            };
+            flags.push(format!("--{name}={value}").into());
+        }
+    }
+    Ok(flags)
 }
 
 async fn serve(arguments: Serve) -> Result<(), Failure> {
@@ -213,6 +299,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
         .data_dir(arguments.data_dir)
         .obs_root(arguments.obs_root)
         .timing(match arguments.timing {
+            _ if arguments.speed.is_some() => Timing::faster(arguments.speed.unwrap_or_default()),
             Pace::Instant => Timing::instant(),
             Pace::Quick => Timing::default(),
             Pace::Documented => Timing::documented(),
@@ -230,7 +317,28 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
             Restart::AnyFailure => RestartOn::AnyFailure,
         })
         .log_cap(arguments.log_cap)
-        .job_quota(arguments.job_quota);
+        .job_quota(arguments.job_quota)
+        .one_job_per_output(arguments.one_job_per_output)
+        .install_packages(!arguments.no_packages);
+    for pool in arguments.pool {
+        builder = builder.pool(pool);
+    }
+    if let Some(nodes) = arguments.public_nodes {
+        builder = builder.public_nodes(nodes);
+    }
+    for bucket in arguments.encrypted_bucket {
+        builder = builder.encrypted_bucket(bucket);
+    }
+    let mut choices = Choices::default();
+    for choice in &arguments.choose {
+        choices.set(choice).map_err(Failure::Choice)?;
+    }
+    builder = builder.choices(choices);
+    for path in arguments.seed {
+        let seeds = Seeds::from_json(&read(&path)?);
+        let seeds = seeds.map_err(|what| Failure::File(path, what.to_string()))?;
+        builder = builder.seed_jobs(seeds);
+    }
     match (arguments.runner, arguments.script) {
         (Code::Process, None) => {}
         (Code::Process, Some(path)) => {
@@ -288,6 +396,8 @@ enum Failure {
     Start(StartError),
     /// A file that was named, and why it is of no use.
     File(PathBuf, String),
+    /// A switch that there is not.
+    Choice(String),
     Io(io::Error),
 }
 
@@ -296,6 +406,7 @@ impl std::fmt::Display for Failure {
         match self {
             Self::Start(error) => error.fmt(f),
             Self::File(path, what) => write!(f, "cannot use {}: {what}", path.display()),
+            Self::Choice(what) => write!(f, "cannot choose: {what}"),
             Self::Io(error) => error.fmt(f),
         }
     }

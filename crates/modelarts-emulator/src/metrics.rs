@@ -188,6 +188,7 @@ mod tests {
             job_id: "id".to_owned(),
             request: Arc::new(JobRequest::default()),
             index: 0,
+            trial: None,
             run: 0,
         };
         let minute = |at: i64| Moment::from_millis(at * 60_000);

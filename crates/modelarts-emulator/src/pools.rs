@@ -34,6 +34,37 @@ impl Pool {
         }
     }
 
+    /// From `ID:NODES` or `ID:NODES:KIND`, with the kind `cpu` or `gpu`; without it, `cpu`.
+    ///
+    /// # Errors
+    /// A sentence that names the part that is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(':');
+        let id = parts.next().unwrap_or_default();
+        if id.is_empty() {
+            return Err(format!(
+                "`{text}` has no id; a pool is ID:NODES or ID:NODES:KIND"
+            ));
+        }
+        let nodes = parts.next().and_then(|nodes| nodes.parse().ok());
+        let nodes = nodes
+            .filter(|nodes| *nodes > 0)
+            .ok_or_else(|| format!("`{text}` has no number of nodes, 1 or more, behind the id"))?;
+        let kind = match parts.next() {
+            None | Some("cpu") => PoolKind::Cpu,
+            Some("gpu") => PoolKind::Gpu,
+            Some(kind) => {
+                return Err(format!(
+                    "`{kind}` is no kind of pool; there are cpu and gpu"
+                ));
+            }
+        };
+        if parts.next().is_some() {
+            return Err(format!("`{text}` has too many parts"));
+        }
+        Ok(Self::new(id, kind, nodes))
+    }
+
     /// Jobs are refused: the pool is not running.
     #[must_use]
     pub fn stopped(mut self) -> Self {
@@ -61,5 +92,25 @@ impl Pool {
             Self::new("pool-cpu", PoolKind::Cpu, 16),
             Self::new("pool-gpu", PoolKind::Gpu, 16),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_are_read_from_their_parts() {
+        assert_eq!(Pool::parse("a:4"), Ok(Pool::new("a", PoolKind::Cpu, 4)));
+        assert_eq!(Pool::parse("a:4:gpu"), Ok(Pool::new("a", PoolKind::Gpu, 4)));
+        for (text, sentence) in [
+            ("", "has no id"),
+            ("a", "has no number of nodes"),
+            ("a:0", "has no number of nodes"),
+            ("a:4:tpu", "`tpu` is no kind"),
+            ("a:4:cpu:x", "too many parts"),
+        ] {
+            assert!(Pool::parse(text).unwrap_err().contains(sentence), "{text}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, asked_to_stop};
 use crate::events::EventKind;
 use crate::lifecycle::Stop;
 use crate::runner::Worker;
@@ -129,7 +129,13 @@ impl Driver {
                 files: files.clone(),
             });
             let begin = self.now();
-            let result = self.core.runner.install(worker.clone(), file).await;
+            let mut requests = self.stop.clone();
+            let result = tokio::select! {
+                biased;
+                // It may take minutes: nobody is to wait for it who does not want the job.
+                stop = asked_to_stop(&mut requests) => return Err(stop),
+                result = self.core.runner.install(worker.clone(), file) => result,
+            };
             let seconds = self.now().seconds_since(begin);
             self.note(match result {
                 Ok(()) => EventKind::DependenciesInstalled {

@@ -189,7 +189,12 @@ impl ProcessRunner {
         };
         arguments.extend(environment::arguments(request, directory.root()));
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        let child = Command::new(program)
+        // Before the process, so that nothing can fail after it has been started.
+        let pumping = pump.spawn()?;
+        let (go, mut starter) = io::pipe()?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", WAIT_FOR_THE_WORD, "sh"])
+            .arg(program)
             .args(arguments)
             .env_clear()
             .envs(environment::variables(
@@ -199,7 +204,7 @@ impl ProcessRunner {
                 &self.settings.url,
             ))
             .current_dir(home)
-            .stdin(Stdio::null())
+            .stdin(Stdio::from(go))
             .stderr(Stdio::from(output.try_clone()?))
             .stdout(Stdio::from(output))
             // Signals reach the process, its children and their children, and not the emulator.
@@ -213,6 +218,8 @@ impl ProcessRunner {
             self.alive.groups.lock().insert(group);
             self.leftovers.note(group);
         }
+        // If it has been killed already, its end will be noticed.
+        let _ = starter.write_all(b"go\n");
         let name = worker.log_name();
         self.alive
             .pumps
@@ -222,7 +229,7 @@ impl ProcessRunner {
             child,
             group,
             name,
-            pumping: Some(pump.spawn()?),
+            pumping: Some(pumping),
             pump,
             clock: Arc::clone(&self.settings.clock),
             alive: self.alive.clone(),
@@ -363,6 +370,13 @@ impl Runner for ProcessRunner {
         }))
     }
 
+    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>> {
+        let files = self.files.clone();
+        Box::pin(blocking(move || {
+            files.open_log(&worker)?.write_all(text.as_bytes())
+        }))
+    }
+
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
         let pump = self.alive.pumps.lock().get(&worker.log_name()).cloned();
@@ -415,6 +429,11 @@ const LOOK: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
 const GONE_AFTER: Duration = Duration::from_secs(2);
+
+/// The code starts when the process group is on record: if the emulator dies before it says so, the
+/// pipe ends, and so does the shell. The shell's own variables are not for the job.
+const WAIT_FOR_THE_WORD: &str =
+    r#"read -r go && unset go PWD OLDPWD SHLVL && exec "$@" </dev/null"#;
 
 struct ProcessRun {
     child: Child,
@@ -470,8 +489,9 @@ impl ProcessRun {
             self.alive.groups.lock().remove(&group);
             self.leftovers.forget(group);
         }
-        if let Some(pumping) = self.pumping.take() {
+        if let Some(pumping) = &mut self.pumping {
             self.pump.finish(pumping).await;
+            self.pumping = None;
         }
         self.alive.pumps.lock().remove(&self.name);
     }
@@ -529,5 +549,27 @@ impl Run for NeverStarted {
 
     fn terminate(&mut self, _grace: Duration) -> BoxFuture<'_, i32> {
         Box::pin(std::future::ready(COMMAND_NOT_FOUND))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_starts_before_the_word() {
+        for (word, output) in [(&b"go\n"[..], "one two\n"), (b"go", ""), (b"", "")] {
+            let (go, mut starter) = io::pipe().unwrap();
+            starter.write_all(word).unwrap();
+            // As if the emulator had died.
+            drop(starter);
+            let ended = std::process::Command::new("/bin/sh")
+                .args(["-c", WAIT_FOR_THE_WORD, "sh", "/bin/echo", "one two"])
+                .stdin(Stdio::from(go))
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(ended.stdout).unwrap(), output);
+            assert_eq!(ended.status.success(), !output.is_empty());
+        }
     }
 }

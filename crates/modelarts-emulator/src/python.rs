@@ -4,7 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal};
 use tokio::process::Command;
+
+use crate::process_group;
 
 /// The real path of python3, asked for once per process.
 ///
@@ -68,12 +71,33 @@ fn bare(python: &Path, home: &Path, file: &Path) -> Command {
         .env("HOME", home)
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // What it starts to build packages is to end with it.
+        .process_group(0)
         .kill_on_drop(true);
     command
 }
 
+/// Ends a process group when nobody waits for it any more.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may have gone in this moment.
+            let _ = process_group::signal(group, Signal::KILL);
+        }
+    }
+}
+
+/// May be dropped: then the command ends, with all that it has started.
 async fn run(command: &mut Command) -> io::Result<String> {
-    let output = command.output().await?;
+    let child = command.spawn()?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let mut group = Group(id.and_then(Pid::from_raw));
+    let output = child.wait_with_output().await?;
+    group.0 = None;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, error) = (text(&output.stdout), text(&output.stderr));
     if output.status.success() {

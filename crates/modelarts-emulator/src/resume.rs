@@ -13,10 +13,11 @@ use crate::store::RecordEnd;
 pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
     let now = Moment::now(core.clock.as_ref());
     for id in core.store.open()? {
+        let mut stands = false;
         let goes_on = core.store.update(&id, |job| {
             match job.state {
                 // The machine has failed, and not the code: the job is scheduled again.
-                State::Running => {
+                State::Running if !job.standing => {
                     if let Some(record) = job.records.last_mut() {
                         record.end.get_or_insert(RecordEnd {
                             at: now.whole_second(),
@@ -30,7 +31,7 @@ pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
                     job.note(EventKind::Queuing, now);
                     job.schedule_count += 1;
                 }
-                State::Terminating => {
+                State::Terminating if !job.standing || job.deleted => {
                     if !job.deleted {
                         job.note(EventKind::StoppedByUser, now);
                     }
@@ -39,9 +40,14 @@ pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
                 _ => {}
             }
             job.settled = job.state.is_final();
+            if job.standing && !job.settled && !job.deleted {
+                stands = true;
+                return None;
+            }
             (!job.settled).then(|| driver::asked(job, job.state == State::Queuing))
         });
         match goes_on.flatten() {
+            None if stands => core.spawn(driver::stand(Arc::clone(core), id)),
             Some(asked) => {
                 let place = core.scheduler.enqueue(asked);
                 core.spawn(driver::drive(Arc::clone(core), id, place));

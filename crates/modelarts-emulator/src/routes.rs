@@ -25,6 +25,7 @@ use crate::faults::Fault;
 use crate::gate;
 use crate::guard;
 use crate::iam;
+use crate::journal::Recorded;
 use crate::observe::Exchange;
 use crate::operation::Operation;
 use crate::operations;
@@ -35,10 +36,22 @@ pub(crate) const MAX_BODY: usize = 12 * 1024 * 1024;
 /// Words that stand where ids stand (api-facts.md 1b): never taken for one.
 const WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
+/// What a request asks for.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    For(Operation),
+    /// A path of the API with a method that no document has there.
+    WrongMethod,
+    Unknown,
+}
+
 /// All routes. What is not in the table is answered with 501.
 pub(crate) fn router(core: Arc<Core>) -> Router {
     let not_modelled = |State(core): State<Arc<Core>>, request: Request| {
-        serve(core, None, HashMap::new(), request)
+        serve(core, Asked::Unknown, HashMap::new(), request)
+    };
+    let wrong_method = |State(core): State<Arc<Core>>, request: Request| {
+        serve(core, Asked::WrongMethod, HashMap::new(), request)
     };
     let mut router = Router::new();
     for operation in Operation::ALL {
@@ -46,7 +59,10 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
         let does = move |State(core): State<Arc<Core>>,
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {
-            let known = ids.is_ok().then_some(operation);
+            let known = match ids {
+                Ok(_) => Asked::For(operation),
+                Err(_) => Asked::Unknown,
+            };
             let ids = ids.map(|Path(ids)| ids).unwrap_or_default();
             serve(core, known, ids, request)
         };
@@ -79,7 +95,7 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
         .merge(control::routes())
         .merge(iam::routes())
         .fallback(not_modelled)
-        .method_not_allowed_fallback(not_modelled)
+        .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&core),
             tell_what_is_stored,
@@ -128,22 +144,28 @@ pub(crate) fn new_request_id() -> String {
 
 async fn serve(
     core: Arc<Core>,
-    operation: Option<Operation>,
+    asked: Asked,
     ids: HashMap<String, String>,
     request: Request,
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
     // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
-    let operation = operation.filter(|_| parts.method != Method::HEAD);
+    let asked = match asked {
+        Asked::For(_) if parts.method == Method::HEAD => Asked::WrongMethod,
+        asked => asked,
+    };
     let body = to_bytes(body, MAX_BODY).await.ok();
-    let answer = match respond(&core, operation, &ids, &parts, body.as_ref(), &request_id).await {
+    let answer = match respond(&core, asked, &ids, &parts, body.as_ref(), &request_id).await {
         Ok(answer) => answer,
         Err(error) => Answer::error(&error, &request_id),
     };
     if let Some(observer) = &core.observer {
         observer.tell(&Exchange {
-            operation: operation.map(Operation::id),
+            operation: match asked {
+                Asked::For(operation) => Some(operation.id()),
+                Asked::WrongMethod | Asked::Unknown => None,
+            },
             method: parts.method.as_str(),
             path: parts.uri.path(),
             query: parts.uri.query().unwrap_or_default(),
@@ -166,7 +188,7 @@ async fn serve(
 /// Gate, project, operation, fault, in this order.
 async fn respond(
     core: &Arc<Core>,
-    operation: Option<Operation>,
+    asked: Asked,
     ids: &HashMap<String, String>,
     parts: &Parts,
     body: Option<&Bytes>,
@@ -183,16 +205,13 @@ async fn respond(
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
     }
-    let Some(operation) = operation else {
-        return Err(refused());
+    let operation = match asked {
+        Asked::For(operation) => operation,
+        Asked::WrongMethod => return Err(ApiError::of(2803, &[])),
+        Asked::Unknown => return Err(refused()),
     };
 
-    core.counts.received(operation);
-    let fault = core.faults.take(operation);
-    if let Some(mut answer) = fault.as_ref().and_then(Fault::instead) {
-        answer.by_fault = true;
-        return Ok(answer);
-    }
+    let mut recorded = Recorded::new(operation.id(), &parts.uri, body);
     let call = Call {
         core,
         user,
@@ -200,12 +219,28 @@ async fn respond(
         query: parts.uri.query().unwrap_or_default(),
         body,
     };
-    let executed = operations::execute(operation, &call).await;
+    let answer = perform(operation, &call, request_id).await;
+    recorded.status = answer.status().as_u16();
+    core.journal.add(recorded);
+    Ok(answer)
+}
+
+/// The operation, unless a fault takes its place, and what a fault makes of its answer.
+async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Answer {
+    let core = call.core;
+    core.counts.received(operation);
+    let fault = core.faults.take(operation);
+    let instead = fault.as_ref().and_then(|fault| fault.instead(call.now()));
+    if let Some(mut answer) = instead {
+        answer.by_fault = true;
+        return answer;
+    }
+    let executed = operations::execute(operation, call).await;
     if executed.is_ok() {
         core.counts.executed(operation);
     }
     let answer = executed.unwrap_or_else(|error| Answer::error(&error, request_id));
-    Ok(match fault {
+    match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {
             core.clock.sleep(Duration::from_millis(ms)).await;
@@ -216,5 +251,5 @@ async fn respond(
             answer.by_fault = true;
             answer
         }
-    })
+    }
 }

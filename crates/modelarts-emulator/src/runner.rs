@@ -98,6 +98,8 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the log to where the job wants it kept.
     fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>>;
+    /// Adds to the log of a worker that does not run.
+    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>>;
     /// The last `limit` bytes of the log; nothing before its first byte.
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>>;
     /// What the worker's processes use now, if they run.

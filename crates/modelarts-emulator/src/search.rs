@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::body::Field;
+use crate::choices::{Choices, JobsCount, JobsOffset};
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::lifecycle::PHASES;
@@ -22,6 +23,7 @@ pub(crate) struct Search {
     /// The number of the page, from 0. Older documents meant a record.
     offset: i64,
     group_by: String,
+    count: JobsCount,
 }
 
 /// The keys that the documents name. `create_time` is a span of time, the others are texts.
@@ -49,7 +51,7 @@ impl Named {
 
 impl Search {
     /// Reads a body.
-    pub(crate) fn read(body: &Value) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &Value, choices: &Choices) -> Result<Self, ApiError> {
         let body = Field::root(body);
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
             let Some(field) = body.get(name)? else {
@@ -81,7 +83,11 @@ impl Search {
         let offset = number("offset", 0, 0..=i64::MAX)?;
         let mut selection = Selection {
             ascending,
-            skip: offset.saturating_mul(limit).unsigned_abs(),
+            skip: match choices.jobs_offset {
+                JobsOffset::Page => offset.saturating_mul(limit),
+                JobsOffset::Job => offset,
+            }
+            .unsigned_abs(),
             limit: limit.unsigned_abs(),
             ..Selection::default()
         };
@@ -99,6 +105,7 @@ impl Search {
             limit,
             offset,
             group_by: body.text_of("group_by")?.unwrap_or_default().to_owned(),
+            count: choices.jobs_count,
         })
     }
 
@@ -113,7 +120,10 @@ impl Search {
         let items: Vec<Value> = found.jobs.iter().map(render).collect();
         Ok(json!({
             "total": found.total,
-            "count": found.count,
+            "count": match self.count {
+                JobsCount::Fitting => found.count,
+                JobsCount::Page => items.len() as u64,
+            },
             "limit": self.limit,
             "offset": self.offset,
             "sort_by": "create_time",

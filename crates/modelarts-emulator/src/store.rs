@@ -55,6 +55,9 @@ pub(crate) struct Job {
     pub(crate) settled: bool,
     /// Its deletion has been acknowledged.
     pub(crate) deleted: bool,
+    /// It was put there as it is, and stays so until somebody ends it.
+    #[serde(default)]
+    pub(crate) standing: bool,
     #[serde(skip)]
     stop: watch::Sender<Option<Stop>>,
 }
@@ -113,6 +116,7 @@ impl Job {
             trials: Vec::new(),
             settled: false,
             deleted: false,
+            standing: false,
             stop: watch::Sender::new(None),
         }
     }

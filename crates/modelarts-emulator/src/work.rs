@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
+use crate::choices::AutoStopped;
 use crate::clock::{Moment, Sleep};
 use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
@@ -14,6 +15,9 @@ use crate::runner::{Exit, Run, Worker};
 use crate::store::{RecordEnd, RunningRecord, TaskFailure};
 use crate::usage::Usage;
 
+/// How often logs are copied to where the job wants them kept: the period that a line of the
+/// service's own logs names (domain.md 7.3).
+const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// A hung job is started again in its place at most this often in a row.
 const HANG_RESTARTS: u32 = 3;
 
@@ -32,6 +36,8 @@ enum Turn {
 pub(crate) struct Seen {
     /// When each output was copied out last.
     copied: Vec<Moment>,
+    /// When the logs were copied out last.
+    logs_copied: Moment,
     /// The last signs of life: log sizes and use of the processors; and since when they are so.
     life: Vec<(u64, u64)>,
     since: Moment,
@@ -163,8 +169,12 @@ impl Driver {
         if let Turn::Stop(why) = turn {
             // For auto stop nobody has changed the state yet.
             let now = self.now();
+            let fails = matches!(why, Stop::AfterHours(_))
+                && self.core.choices.auto_stopped == AutoStopped::Failed;
             self.core.store.update(&self.id, |job| {
-                job.advance(State::Terminating, now);
+                if !fails {
+                    job.advance(State::Terminating, now);
+                }
                 job.ask_to_stop(why);
             });
             self.terminate_job();
@@ -189,6 +199,7 @@ impl Driver {
         let now = self.now();
         Seen {
             copied: vec![now; self.request.outputs.len()],
+            logs_copied: now,
             life: Vec::new(),
             since: now,
             hang_told: false,
@@ -200,6 +211,10 @@ impl Driver {
     async fn look_after(&self, seen: &mut Seen) -> bool {
         let now = self.now();
         self.copy_out(seen, now).await;
+        if now.since(seen.logs_copied) >= LOG_PERIOD {
+            seen.logs_copied = now;
+            self.export_logs().await;
+        }
         self.measure(seen, now).await;
         self.hangs(seen, now).await
     }

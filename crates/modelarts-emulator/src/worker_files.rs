@@ -57,6 +57,7 @@ impl WorkerFiles {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
         let aside = self.log_aside(worker);
+        // Moved and never copied, so that it is somewhere at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
         }
@@ -67,12 +68,6 @@ impl WorkerFiles {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// Where the log lies while the worker's directory is made again.
-    fn log_aside(&self, worker: &Worker) -> PathBuf {
-        let name = format!("{}.log", worker.task());
-        self.of_job(&worker.job_id).join(name)
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
@@ -93,6 +88,12 @@ impl WorkerFiles {
         let mut content = Vec::new();
         file.take(limit.min(full_size)).read_to_end(&mut content)?;
         Ok(Some(LogTail { content, full_size }))
+    }
+
+    /// Where the log lies while the worker's directory is made again.
+    fn log_aside(&self, worker: &Worker) -> PathBuf {
+        let name = format!("{}.log", worker.task());
+        self.of_job(&worker.job_id).join(name)
     }
 
     /// Copies the log to where the job wants it kept.

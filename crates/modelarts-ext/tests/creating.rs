@@ -327,9 +327,26 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
             .training_jobs()
             .from_value(&case.breaks)
             .unwrap();
-        let code = job.check().violations[0].code().unwrap();
+        let said = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
-        assert_eq!(error.code(), Some(code), "{}: {error}", case.name);
+        assert_eq!(error.code(), said.code(), "{}: {error}", case.name);
+        // Many rules share this code, so it must be about the same: `spec.volumes`.
+        let about = said
+            .field()
+            .split('.')
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(".");
+        let about = about.split('[').next().unwrap();
+        let message = error.message().unwrap();
+        assert!(
+            said.code() != Some("ModelArts.2788")
+                || message.contains(about)
+                // The check names the engine, the service the search.
+                || case.name == "a search runs on two engines",
+            "{}: {error}",
+            case.name
+        );
     }
 }
 

@@ -104,8 +104,7 @@ def all_events(client: Client, project: str, job_id: str) -> tuple[list[Training
             list_training_job_events.sync(project, job_id, client=client, offset=len(events), limit=5)
         )
         pages += 1
-        if not isinstance(page.events, Unset):
-            events += page.events
+        events += page.events or []
         if isinstance(page.total, Unset) or not page.events or len(events) >= int(page.total):
             return events, pages
 

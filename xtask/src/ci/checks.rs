@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, clients, metadata::Metadata, redocly};
+use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis};
 use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
@@ -99,6 +99,16 @@ pub const ALL: &[Check] = &[
                     .env("RUSTDOCFLAGS", "-Dwarnings"),
             )
         },
+    },
+    Check {
+        name: "schemathesis",
+        about: "the emulator answers as the description says, whatever it is asked",
+        run: schemathesis::run,
+    },
+    Check {
+        name: "pytest",
+        about: "the suite on the emulator's page for testers passes",
+        run: pytest::run,
     },
     Check {
         name: "examples",

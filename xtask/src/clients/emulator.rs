@@ -46,7 +46,7 @@ pub fn build() -> Result<()> {
 }
 
 /// cargo puts it where it has put this program.
-fn program() -> Result<PathBuf> {
+pub fn program() -> Result<PathBuf> {
     let here = env::current_exe()?;
     let directory = here.parent().context("this program is in no directory")?;
     Ok(directory.join("modelarts-emulator"))
@@ -55,6 +55,11 @@ fn program() -> Result<PathBuf> {
 impl Emulator {
     /// Starts one, with its state in `target/clients/<name>-emulator`, made anew.
     pub fn start(name: &str) -> Result<Self> {
+        Self::start_with(name, &[])
+    }
+
+    /// Starts one with these flags, too.
+    pub fn start_with(name: &str, flags: &[&str]) -> Result<Self> {
         let directory = workspace::root().join(format!("target/clients/{name}-emulator"));
         if directory.exists() {
             fs::remove_dir_all(&directory)?;
@@ -66,6 +71,7 @@ impl Emulator {
         let mut child = Command::new(program()?)
             .args(["serve", "--token", TOKEN, "--password", PASSWORD])
             .args(["--data-dir", "data", "--obs-root", "obs"])
+            .args(flags)
             .current_dir(&directory)
             .stdout(Stdio::piped())
             .stderr(log)
@@ -82,6 +88,7 @@ impl Emulator {
         Ok(Self {
             settings: vec![
                 ("MODELARTS_ENDPOINT", url.clone()),
+                ("MODELARTS_TOKEN", TOKEN.into()),
                 ("MODELARTS_OBS", OBS.into()),
                 ("HUAWEICLOUD_SDK_PROJECT_ID", project.clone()),
                 ("HUAWEICLOUD_SDK_AK", says("access_key")),
@@ -114,6 +121,14 @@ impl Emulator {
     /// Something of the control routes.
     pub fn control(&self, route: &str) -> Result<Value> {
         let mut answer = ureq::get(format!("{}/_emulator/{route}", self.url)).call()?;
+        Ok(answer.body_mut().read_json()?)
+    }
+
+    /// Makes something in the project, without a generated client.
+    pub fn post(&self, route: &str, body: &Value) -> Result<Value> {
+        let mut answer = ureq::post(format!("{}/v2/{}/{route}", self.url, self.project))
+            .header("X-Auth-Token", TOKEN)
+            .send_json(body)?;
         Ok(answer.body_mut().read_json()?)
     }
 

@@ -148,7 +148,12 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
             "update_time": updated,
         },
         "job_config": config,
-        "resource_requirements": body.get("resource_requirements").cloned().unwrap_or_default(),
+        // An empty list comes back as null (api-facts.md D-101).
+        "resource_requirements": body
+            .get("resource_requirements")
+            .filter(|list| **list != json!([]))
+            .cloned()
+            .unwrap_or_default(),
         "advanced_config": body.get("advanced_config").cloned().unwrap_or_else(|| json!({})),
     })
 }

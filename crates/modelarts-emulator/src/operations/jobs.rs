@@ -10,6 +10,7 @@ use super::algorithms;
 use crate::answer::Answer;
 use crate::body::Field;
 use crate::call::{Call, Outcome, bad_param, ok};
+use crate::choices::{DeleteActive, StopAgain, UnknownAction};
 use crate::driver;
 use crate::environment;
 use crate::error::ApiError;
@@ -76,7 +77,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Outcome {
-    let search = Search::read(&call.json()?)?;
+    let search = Search::read(&call.json()?, &call.core.choices)?;
     let now = call.now();
     let render = |job: &Job| render::job(job, UserName::Known(&job.user_name), now);
     ok(search.answer(&call.core.store, &call.user.project_id, render)?)
@@ -140,7 +141,12 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
 
 /// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
 pub(super) fn delete(call: &Call<'_>) -> Outcome {
-    call.read(|_| ())?;
+    let active = call.read(|job| !job.state.is_final())?;
+    if active && call.core.choices.delete_active == DeleteActive::Refuses {
+        return Err(ApiError::invalid_parameter(
+            "the job has not ended: stop it before it is deleted",
+        ));
+    }
     take_away(call, call.job_id());
     Ok(Answer::json(StatusCode::ACCEPTED, json!("")))
 }
@@ -208,10 +214,20 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
     let action = body.required("action_type")?.text()?;
     call.read(|_| ())?;
     if action != "terminate" {
-        return Err(ApiError::action_type(action));
+        return Err(match call.core.choices.unknown_action {
+            UnknownAction::Documented => ApiError::action_type(action),
+            // The text that was seen; what a restart does nobody has written down.
+            UnknownAction::Seen => {
+                ApiError::invalid_parameter("action_type must be one of [terminate restart]")
+            }
+        });
     }
     let now = call.now();
+    let accepts_again = call.core.choices.stop_again == StopAgain::Accepts;
     let shown = call.update(|job| {
+        if accepts_again && job.state == State::Terminating {
+            return Ok(render::job(job, UserName::Known(&job.user_name), now));
+        }
         if !job.state.may_be_terminated() {
             return Err(ApiError::not_terminable());
         }
@@ -223,7 +239,7 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
 }
 
 pub(super) fn events(call: &Call<'_>) -> Outcome {
-    let query = EventQuery::read(call.query)?;
+    let query = EventQuery::read(call.query, call.core.choices.events_offset)?;
     call.read(|_| ())?;
     let events = call.core.store.events(call.job_id())?;
     ok(query.answer(&events, call.core.wording))

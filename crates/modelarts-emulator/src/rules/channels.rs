@@ -115,7 +115,7 @@ pub(super) fn variable(draft: &Draft<'_>) -> Result<(), ApiError> {
 pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(draft) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
-        for constraint in constraints.into_iter().flatten() {
+        for (at, constraint) in constraints.into_iter().flatten().enumerate() {
             let known = ["data_format", "data_segmentation", "dataset_type"];
             let attributes = match constraint.get("attributes") {
                 Some(Value::String(text)) if known.contains(&text.as_str()) => continue,
@@ -124,7 +124,7 @@ pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
                     Ok(value) => value,
                     Err(_) => {
                         return Err(ApiError::invalid_parameter(format!(
-                            "{path}.remote_constraint.attributes must be one of [{}]",
+                            "{path}.remote_constraint[{at}].attributes must be one of [{}]",
                             known.join(" ")
                         )));
                     }
@@ -143,7 +143,7 @@ pub(super) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
                 .find(|key| !known.contains(&key.as_str()));
             if let Some(key) = unknown {
                 return Err(ApiError::invalid_parameter(format!(
-                    "{path}.remote_constraint.attributes must not have {key}"
+                    "{path}.remote_constraint[{at}].attributes must not have {key}"
                 )));
             }
         }

@@ -225,7 +225,7 @@ pub(super) fn conditions(draft: &Draft<'_>) -> Result<(), ApiError> {
         };
         if !fits {
             return Err(ApiError::invalid_parameter(format!(
-                "a condition on nodes with {operator} must {what}"
+                "spec.schedule_policy: a condition on nodes with {operator} must {what}"
             )));
         }
     }

@@ -194,10 +194,6 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
     let site = Site::start().await;
     let id = site.create(&site.script("model", "")).await;
     for (method, path) in [
-        (Method::GET, "/training-jobs".to_owned()),
-        (Method::HEAD, format!("/training-jobs/{id}")),
-        (Method::PATCH, format!("/training-jobs/{id}")),
-        (Method::GET, "/training-job-searches".to_owned()),
         // Fine-tuning, gallery, images, ranks, reports.
         (Method::GET, format!("/training-jobs/{id}/ft-detail")),
         (
@@ -214,18 +210,13 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
             Method::POST,
             format!("/training-jobs/{id}/tasks/worker-0/reports/training-event"),
         ),
-        // Words that stand where ids stand.
-        (Method::GET, "/training-jobs/batch-delete".to_owned()),
-        (Method::DELETE, "/training-jobs/batch-delete".to_owned()),
+        // A word that stands where ids stand.
         (Method::GET, "/training-jobs/autosearch".to_owned()),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
     ] {
         let reply = site.client.send(method.clone(), &path, Vec::new()).await;
         assert_eq!(reply.status, StatusCode::NOT_IMPLEMENTED, "{method} {path}");
-        if method == Method::HEAD {
-            continue;
-        }
         let project = site.emulator.project_id();
         assert_eq!(
             reply.json(),
@@ -244,6 +235,45 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
         login.send().await.unwrap().status(),
         StatusCode::NOT_IMPLEMENTED
     );
+}
+
+#[tokio::test]
+async fn a_method_that_no_document_has_is_a_405() {
+    let site = Site::start().await;
+    let id = site.create(&site.script("model", "")).await;
+    for (method, path, allowed) in [
+        (Method::GET, "/training-jobs".to_owned(), "POST"),
+        (Method::HEAD, format!("/training-jobs/{id}"), ""),
+        (
+            Method::PATCH,
+            format!("/training-jobs/{id}"),
+            "GET,HEAD,PUT,DELETE",
+        ),
+        (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
+        // Words that stand where ids stand are not taken for one.
+        (
+            Method::GET,
+            "/training-jobs/batch-delete".to_owned(),
+            "POST",
+        ),
+        (
+            Method::DELETE,
+            "/training-jobs/batch-delete".to_owned(),
+            "POST",
+        ),
+    ] {
+        let reply = site.client.send(method.clone(), &path, Vec::new()).await;
+        assert_eq!(
+            reply.status,
+            StatusCode::METHOD_NOT_ALLOWED,
+            "{method} {path}"
+        );
+        if method == Method::HEAD {
+            continue;
+        }
+        assert_eq!(reply.headers["allow"], allowed, "{method} {path}");
+        assert_eq!(reply.error(), (405, "ModelArts.2803".to_owned()));
+    }
 }
 
 #[tokio::test]

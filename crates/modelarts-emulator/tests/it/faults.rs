@@ -292,3 +292,57 @@ async fn wrong_signatures_use_up_no_fault() {
     assert_eq!(counts(&site, "ShowTrainingJobDetails"), (0, 0));
     site.client.secret_key = secret;
 }
+
+#[tokio::test]
+async fn lists_are_null_and_dates_say_when_to_come_again() {
+    let clock = std::sync::Arc::new(modelarts_emulator::ManualClock::at(
+        std::time::SystemTime::now(),
+    ));
+    let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
+    let rule = json!({"operation": "*", "fault": "status-until", "seconds": 90});
+    let reply = control(&site, reqwest::Method::POST, "/faults", &rule).await;
+    assert_eq!(reply.json()["status"], 429);
+    let reply = site.client.get("/training-jobs/x").await;
+    assert_eq!(reply.error(), (429, "ModelArts.2799".to_owned()));
+    let now = modelarts_emulator::Clock::now(clock.as_ref());
+    let until = jiff::Timestamp::try_from(now).unwrap() + jiff::SignedDuration::from_secs(90);
+    let until = until.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    assert_eq!(reply.headers["retry-after"], until.as_str());
+
+    site.create(&site.script("listed", "")).await;
+    let rule = FaultRule::once("ListTrainingJobs", Fault::NullLists);
+    site.emulator.faults().add(rule).unwrap();
+    let search = async || {
+        site.client
+            .post("/training-job-searches", &json!({}))
+            .await
+            .json()
+    };
+    let list = search().await;
+    assert_eq!((&list["items"], &list["total"]), (&Value::Null, &json!(1)));
+    assert_eq!(search().await["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_asked_can_be_read_without_its_credentials() {
+    let site = Site::start().await;
+    let search = json!({"limit": 5});
+    site.client.post("/training-job-searches", &search).await;
+    site.client.get("/training-jobs/x?a=b c").await;
+    let last = control(&site, reqwest::Method::GET, "/requests/last", &json!(null)).await;
+    let project = site.emulator.project_id();
+    let path = |below: &str| format!("/v2/{project}{below}");
+    assert_eq!(
+        last.json(),
+        json!([
+            {"operation": "ListTrainingJobs", "path": path("/training-job-searches"), "query": "", "body": search, "status": 200},
+            {"operation": "ShowTrainingJobDetails", "path": path("/training-jobs/x"), "query": "a=b%20c", "body": null, "status": 400},
+        ])
+    );
+    for _ in 0..300 {
+        site.client.get("/training-jobs/y").await;
+    }
+    let last = site.emulator.last_requests();
+    assert_eq!(last.len(), 256);
+    assert!(last.iter().all(|request| request.path.ends_with("/y")));
+}

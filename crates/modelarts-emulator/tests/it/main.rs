@@ -7,8 +7,10 @@
     reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
 )]
 
+mod acceptance;
 mod accounts;
 mod api;
+mod choices;
 mod control;
 mod durable;
 mod events;
@@ -26,6 +28,7 @@ mod restart;
 mod running;
 mod safety;
 mod search;
+mod seeds;
 mod signing;
 mod simulated;
 mod storage;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::Site;
+use crate::support::{Gate, Site};
 
 /// Makes a wheel of one module, without a network: a wheel is a zip file.
 fn wheel(site: &Site, key: &str) {
@@ -82,4 +82,25 @@ async fn installing_can_be_switched_off() {
         site.log(&id).await,
         "[ModelArts Service Log] requirements.txt: this emulator installs no packages\non we go\n"
     );
+}
+
+/// Packages are built by programs of their own, which may take their time.
+#[tokio::test]
+async fn a_stop_ends_an_installation_with_all_its_programs() {
+    let (site, _clock) = Site::standing_still().await;
+    let gate = Gate::new().await;
+    let job = site.script("slow", "print('never')");
+    site.put("bucket/slow/code/requirements.txt", "./package\n");
+    let project =
+        "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
+    site.put("bucket/slow/code/package/pyproject.toml", project);
+    let backend = gate.python()
+        + "def build_wheel(*_):\n    gate()\ndef get_requires_for_build_wheel(*_):\n    gate()\n";
+    site.put("bucket/slow/code/package/backend.py", backend);
+    let id = site.create(&job).await;
+    let waiting = gate.reached().await;
+    site.terminate(&id).await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.phase(&id).await, "Terminated");
+    waiting.gone().await;
 }

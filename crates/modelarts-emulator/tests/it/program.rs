@@ -220,3 +220,65 @@ async fn a_file_that_is_of_no_use_is_named() {
         assert!(said.starts_with(&named), "{said}");
     }
 }
+
+#[tokio::test]
+async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: Value| {
+        let path = place.path().join(name);
+        std::fs::write(&path, content.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let seeds = file("seeds.json", json!({"jobs": [{"name": "old"}]}));
+    let config = file(
+        "config.json",
+        json!({
+            "project-id": "of-the-file", "access-key": "of-the-file", "token": ["a", "b"],
+            "pool": ["own:3:gpu"], "runner": "simulated", "job-quota": 5, "seed": seeds,
+            "choose": "jobs-count=page", "one-job-per-output": true,
+        }),
+    );
+    let flags = ["--config", &config, "--access-key", "of-the-line"];
+    let program = serve_with(place.path(), &flags).await;
+    let client = &program.client;
+    assert_eq!(client.project_id, "of-the-file");
+    assert_eq!(client.access_key, "of-the-line");
+    let quota = client.get("/training-quotas").await;
+    assert!(quota.text.contains("\"quota\":5"), "{}", quota.text);
+    let list = client
+        .post("/training-job-searches", &json!({"offset": 1}))
+        .await
+        .json();
+    assert_eq!((&list["total"], &list["count"]), (&json!(1), &json!(0)));
+    for token in ["a", "b"] {
+        let url = format!("{}/v2/of-the-file/training-job-engines", client.url);
+        let reply = client
+            .http
+            .get(url)
+            .header("x-auth-token", token)
+            .send()
+            .await;
+        assert_eq!(reply.unwrap().status(), 200);
+    }
+    drop(program);
+
+    for (content, reason) in [
+        (json!({"token": {}}), "token must be a text"),
+        (json!({"choose": "x=y"}), "cannot choose: unknown field `x`"),
+        (json!({"tokens": "a"}), "unexpected argument '--tokens'"),
+        (json!({"pool": "p"}), "`p` has no number of nodes"),
+        (
+            json!({"seed": file("bad.json", json!({"jobs": [{}]}))}),
+            "jobs[0] must have `name` or `job`",
+        ),
+    ] {
+        let config = file("config.json", content);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"));
+        let command = command
+            .args(["serve", "--config", &config])
+            .current_dir(place.path());
+        let output = command.output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(reason), "{said}");
+    }
+}

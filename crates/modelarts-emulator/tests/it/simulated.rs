@@ -382,12 +382,12 @@ async fn nodes_are_handed_over_in_the_moment_they_become_free() {
 }
 
 #[tokio::test]
-async fn hundreds_of_jobs_run_through_a_day_at_once() {
+async fn dozens_of_jobs_run_through_a_day_at_once() {
     let script =
         json!({"default": [{"seconds": 80_000, "log": [{"every": 100, "line": "step {n}"}]}]});
     let simulation = Simulation::of(script).await;
     let mut ids = Vec::new();
-    for number in 0..300 {
+    for number in 0..60 {
         ids.push(simulation.create(&job(&format!("job-{number}"))).await);
         // All at different moments.
         simulation.pass(1).await;
@@ -399,11 +399,73 @@ async fn hundreds_of_jobs_run_through_a_day_at_once() {
         assert_eq!(status["start_time"], (START + 12 + number) * 1000);
         assert_eq!(status["duration"], 80_027_000);
     }
-    let log = simulation.log(&ids[299], "worker-0").await;
+    let log = simulation.log(&ids[59], "worker-0").await;
     assert!(
         log["content"]
             .as_str()
             .unwrap()
             .ends_with("\nstep 799\nstep 800\n")
     );
+}
+
+/// A job fails, runs again and completes within two minutes; each second one more of its kind is
+/// ended. However it is ended, it comes to one end.
+#[tokio::test]
+async fn a_job_can_be_ended_in_every_second_of_its_life() {
+    const SECONDS: usize = 110;
+    let script = json!({"default": [{"seconds": 10, "exit_code": 1}, {"seconds": 10}]});
+    for action in ["stop", "delete"] {
+        let simulation = Simulation::of(script.clone()).await;
+        let mut ids = Vec::new();
+        for number in 0..SECONDS {
+            let mut job = job(&format!("job-{number}"));
+            job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
+            ids.push(simulation.create(&job).await);
+        }
+        let mut stopped = Vec::new();
+        for id in &ids {
+            let path = format!("/training-jobs/{id}");
+            if action == "delete" {
+                let reply = simulation.ask(Method::DELETE, &path, Value::Null).await;
+                assert_eq!(reply, "");
+            } else {
+                let body = json!({"action_type": "terminate"});
+                let reply = simulation
+                    .ask(Method::POST, &format!("{path}/actions"), body)
+                    .await;
+                stopped.push(reply["error_code"] != "ModelArts.2796");
+            }
+            simulation.pass(1).await;
+        }
+        simulation.pass(120).await;
+        if action == "delete" {
+            for id in &ids {
+                assert_eq!(simulation.get(id, "").await["error_code"], "ModelArts.2775");
+            }
+            continue;
+        }
+        assert!(stopped[0] && !stopped[SECONDS - 1]);
+        for (second, (id, stopped)) in ids.iter().zip(&stopped).enumerate() {
+            let status = simulation.status(id).await;
+            let (phase, last) = if *stopped {
+                ("Terminated", "The training job has been manually stopped.")
+            } else {
+                ("Completed", "Training job executed.")
+            };
+            assert_eq!(status["phase"], phase, "at {second}");
+            let events = simulation.events(id).await;
+            let ends: Vec<&str> = events
+                .iter()
+                .map(|(_, text)| text.as_str())
+                .filter(|text| text.contains("manually stopped") || text.contains("job executed"))
+                .collect();
+            assert_eq!(ends, [last], "at {second}");
+            let records = status["running_records"].as_array();
+            let open = records
+                .into_iter()
+                .flatten()
+                .filter(|record| record.get("end_at").is_none());
+            assert_eq!(open.count(), 0, "at {second}: {status}");
+        }
+    }
 }

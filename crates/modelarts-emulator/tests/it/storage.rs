@@ -100,6 +100,29 @@ async fn outputs_are_copied_out_while_the_job_runs() {
 }
 
 #[tokio::test]
+async fn logs_are_copied_out_while_the_job_runs() {
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _)).await;
+    let gate = Gate::new().await;
+    let script = gate.python() + "print('before')\ngate()\nprint('after')\n";
+    let mut job = site.script("logged", &script);
+    job["spec"]["log_export_path"] = json!({"obs_url": "obs://bucket/logs/"});
+    site.put("bucket/logs/.keep", "");
+    let id = site.create(&job).await;
+    let waiting = gate.reached().await;
+    let copy = format!("bucket/logs/modelarts-job-{id}-worker-0.log");
+    let there = site.emulator.obs_root().join(&copy);
+    assert!(!there.exists());
+    clock.advance(Duration::from_secs(5));
+    while !there.exists() {
+        tokio::task::yield_now().await;
+    }
+    waiting.let_through().await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.get(&copy), "before\nafter\n");
+}
+
+#[tokio::test]
 async fn a_log_has_a_cap() {
     let site = Site::with(|builder| builder.log_cap(100)).await;
     let script =

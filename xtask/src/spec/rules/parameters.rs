@@ -59,11 +59,24 @@ fn wrong<'a>(
         return wrong;
     }
     if let Some(name) = schema.get("x-open-enum") {
-        let place = name
+        let known = name
             .as_str()
-            .map(|name| join(&join("/components/schemas", name), "anyOf"));
-        if place.is_none_or(|place| document.root.pointer(&place).is_none()) {
-            wrong.push(("schema", "x-open-enum names no open enumeration"));
+            .map(|name| join(&join("/components/schemas", name), "anyOf"))
+            .and_then(|place| document.root.pointer(&place)?.get(0))
+            .map(|known| document.follow(known));
+        match known.and_then(|known| known.get("enum")?.as_array()) {
+            None => wrong.push(("schema", "x-open-enum names no open enumeration")),
+            Some(values) => {
+                let text = says("description").unwrap_or_default();
+                let tells = |value: &str| text.contains(&format!("`{value}`"));
+                if !values.iter().filter_map(Value::as_str).all(tells) {
+                    wrong.push((
+                        "description",
+                        "tell the known values, each in backticks: readers of the reference and \
+                         users of generated clients see a string",
+                    ));
+                }
+            }
         }
     }
     let kind = |schema: &'a Value| document.resolve(schema).get("type").and_then(Value::as_str);
@@ -186,6 +199,25 @@ mod tests {
                 [format!("{place}: x-open-enum names no open enumeration")]
             );
         }
+    }
+
+    #[test]
+    fn known_values_that_the_description_keeps_to_itself_fire() {
+        let described = |description: &str| {
+            let parameter = json!({
+                "name": "phase", "in": "query", "description": description,
+                "schema": { "type": "string", "x-open-enum": "Phase" },
+            });
+            with(check, "/components/parameters", "Phase", parameter)
+        };
+        assert_eq!(
+            described("Only those of `Running`."),
+            [
+                "/components/parameters/Phase/description: tell the known values, each in \
+                 backticks: readers of the reference and users of generated clients see a string"
+            ]
+        );
+        assert_eq!(described("Only `Running` or `Waiting`."), [""; 0]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn description() -> Value {
                 "parameters": [
                     { "$ref": "#/components/parameters/Offset" },
                     { "name": "limit", "in": "query", "description": "Size of a page.", "schema": { "type": "integer", "format": "int32", "minimum": 1 } },
-                    { "name": "phase", "in": "query", "description": "Only these.", "schema": { "type": "array", "items": { "type": "string" } } },
+                    { "name": "phase", "in": "query", "description": "Only these: `Running` or `Waiting`.", "schema": { "type": "array", "items": { "type": "string" } } },
                 ],
                 "responses": {
                     "200": {

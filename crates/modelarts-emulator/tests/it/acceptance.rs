@@ -1,0 +1,249 @@
+//! What an emulator of this service must show, point by point, and the test that shows it.
+//!
+//! The points are those of the domain sheet, section 12, as corrected at its head.
+
+use modelarts_emulator::{Cloud, Pool, PoolKind};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site};
+
+/// A point, the file of its test in this directory, or `src/…`, and the test.
+#[rustfmt::skip]
+const POINTS: [(&str, &str, &str); 24] = [
+    ("1. 204 before the first log", "api", "the_log_is_a_204_before_its_first_byte"),
+    ("1. 2819 after thirty days", "operations", "a_link_to_a_log_works_five_minutes"),
+    ("2. terminate on Completed: 409 2796", "api", "only_active_jobs_are_terminated_and_only_so"),
+    ("3. a deleted id: 400 2775 with error_solution", "api", "a_job_that_does_not_exist_is_a_400"),
+    ("4. a duplicate name: 400 2751", "api", "a_name_is_taken_until_its_job_is_gone"),
+    ("5. run_user 0 on the public pool: 400 2855", "acceptance", "root_is_for_dedicated_pools"),
+    ("6. a ninth SFS mount, a mount on /cache", "acceptance", "few_file_systems_and_not_everywhere"),
+    ("7. environment variable 101", "api", "broken_rules_of_a_creation_name_the_field"),
+    ("8. exit 1: retries by the switch, unconditional up to three", "restart", "restarts_are_counted"),
+    ("9. a hang is an event; with hang-retry restarted in place", "restart", "a_job_that_hangs_is_noticed_and_started_again_in_its_place"),
+    ("10. preempted: Pending again, schedule_count + 1", "restart", "a_preempted_job_waits_and_runs_again"),
+    ("11. outputs come back after a failure", "running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
+    ("12. jobs are paged by page", "search", "offset_is_the_number_of_a_page"),
+    ("12. algorithms are paged by record", "operations", "algorithms_are_changed_listed_and_deleted"),
+    ("13. the head of the queue blocks", "acceptance", "the_head_of_the_queue_blocks_smaller_jobs"),
+    ("14. an unknown phase", "faults", "answers_say_what_no_document_says"),
+    ("15. 429 with and without Retry-After", "faults", "statuses_and_pages_replace_the_answer"),
+    ("16. MA_VJ_NAME and VC_*", "running", "a_boot_file_gets_its_code_arguments_and_directories"),
+    ("16. VC_WORKER_HOSTS resolves", "storage", "three_workers_of_the_example_meet_and_add_up"),
+    ("17. -1 is a gap in metrics", "operations", "metrics_are_measured"),
+    ("18. the log's cap", "storage", "a_log_has_a_cap"),
+    ("19. K8S and K8s", "events", "all_events_of_a_completed_job"),
+    ("19. found by either", "events", "events_are_filtered"),
+    ("20. auto_stop does not come back", "running", "auto_stop_is_honoured"),
+];
+
+#[test]
+fn every_point_has_its_test() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    for (point, file, test) in POINTS {
+        let text = std::fs::read_to_string(directory.join(format!("{file}.rs"))).unwrap();
+        assert!(
+            text.contains(&format!("fn {test}()")),
+            "{point}: {file}::{test}"
+        );
+    }
+    for number in 1..=20 {
+        let begin = format!("{number}. ");
+        assert!(
+            POINTS.iter().any(|(point, ..)| point.starts_with(&begin)),
+            "{number}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn root_is_for_dedicated_pools() {
+    let site = Site::start().await;
+    let mut job = site.script("root", "");
+    job["algorithm"]["engine"]["run_user"] = "0".into();
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2855".to_owned()));
+    job["spec"]["resource"] = json!({"pool_id": "pool-cpu", "node_count": 1});
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
+}
+
+#[tokio::test]
+async fn few_file_systems_and_not_everywhere() {
+    let nfs = tempfile::tempdir().unwrap();
+    let site = Site::with(|builder| builder.nfs_root(nfs.path())).await;
+    let mut job = site.script("mounts", "");
+    job["spec"]["resource"] = json!({"pool_id": "pool-cpu", "node_count": 1});
+    let mounts = |count: usize, place: &str| -> Value {
+        (0..count)
+            .map(|at| json!({"nfs": {"nfs_server_path": format!("10.0.0.1:/{at}"), "local_path": format!("{place}{at}")}}))
+            .collect()
+    };
+    for (volumes, status) in [
+        (mounts(9, "/mnt/"), 400),
+        (mounts(8, "/mnt/"), 201),
+        (
+            json!([{"nfs": {"nfs_server_path": "10.0.0.1:/a", "local_path": "/cache"}}]),
+            400,
+        ),
+    ] {
+        job["spec"]["volumes"] = volumes;
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.status, status, "{}", reply.text);
+        if status == 400 {
+            assert_eq!(reply.json()["error_code"], "ModelArts.2788");
+        }
+    }
+}
+
+/// Two nodes: one runs, one is free; who asks for two waits, and who asks for one behind it, too.
+#[tokio::test]
+async fn the_head_of_the_queue_blocks_smaller_jobs() {
+    let site = Site::with(|builder| builder.pool(Pool::new("two", PoolKind::Cpu, 2))).await;
+    let gate = Gate::new().await;
+    let job = async |name: &str, script: &str, nodes: u32| {
+        let mut job = site.script(name, script);
+        job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
+        site.create(&job).await
+    };
+    let first = job("first", &(gate.python() + "gate()"), 1).await;
+    let waiting = gate.reached().await;
+    let large = job("large", "", 2).await;
+    let small = job("small", "", 1).await;
+    site.emulator.wait_for(&large, "Pending").await.unwrap();
+    site.emulator.wait_for(&small, "Pending").await.unwrap();
+    // There is a node for it, and it does not get it.
+    assert_eq!(site.phase(&small).await, "Pending");
+    waiting.let_through().await;
+    for id in [first, large.clone(), small.clone()] {
+        site.emulator.settled(&id).await;
+        assert_eq!(site.phase(&id).await, "Completed");
+    }
+    let started = async |id: &str| {
+        site.details(id).await["status"]["start_time"]
+            .as_i64()
+            .unwrap()
+    };
+    assert!(started(&large).await <= started(&small).await);
+}
+
+#[tokio::test]
+async fn the_clouds_differ() {
+    let otc = Site::start().await;
+    let huawei = Site::with(|builder| builder.cloud(Cloud::Huawei)).await;
+    let retries = "fault-tolerance/job-retry-num";
+    for (site, change, expected) in [
+        (
+            &otc,
+            ("annotations", json!({retries: "4"})),
+            (400, "ModelArts.2788"),
+        ),
+        (&huawei, ("annotations", json!({retries: "4"})), (201, "")),
+        (
+            &huawei,
+            ("annotations", json!({retries: "129"})),
+            (400, "ModelArts.2788"),
+        ),
+    ] {
+        let mut job = site.script("cloud", "");
+        job["metadata"][change.0] = change.1;
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
+    }
+    // The project that a login asks for has the name of the region.
+    let otc = Site::with(|builder| builder.password("p")).await;
+    let huawei = Site::with(|builder| builder.password("p").cloud(Cloud::Huawei)).await;
+    for (site, project, status) in [
+        (&otc, "eu-de", 201),
+        (&otc, "cn-north-4", 401),
+        (&huawei, "cn-north-4", 201),
+        (&huawei, "eu-de", 401),
+    ] {
+        let user = json!({"name": "emulator", "password": "p", "domain": {"name": "emulator"}});
+        let login = json!({"auth": {
+            "identity": {"methods": ["password"], "password": {"user": user}},
+            "scope": {"project": {"name": project}},
+        }});
+        let url = format!("{}/v3/auth/tokens", site.emulator.url());
+        let reply = site
+            .client
+            .http
+            .post(url)
+            .body(login.to_string())
+            .send()
+            .await;
+        assert_eq!(reply.unwrap().status(), status, "{project}");
+    }
+}
+
+/// Nulls, empty objects and bodies that are none, as the documents have them (api-facts.md 3.2).
+#[tokio::test]
+async fn nothing_is_written_as_documented() {
+    let site = Site::start().await;
+    let mut job = site.script("empty", "");
+    job["algorithm"]["policies"] = json!({"auto_search": null});
+    job["algorithm"]["parameters"] = json!([{"name": "lr", "value": "1"}]);
+    job["spec"]["log_export_path"] = json!({"obs_url": ""});
+    let created = site.client.post("/training-jobs", &job).await.json();
+    for (pointer, expected) in [
+        ("/status/node_count_metrics", json!(null)),
+        ("/status/duration", json!(0)),
+        ("/status/start_time", json!(0)),
+        ("/metadata/description", json!("")),
+        ("/metadata/user_name", json!("")),
+        ("/algorithm/policies", json!({})),
+        ("/algorithm/parameters/0/i18n_description", json!(null)),
+        ("/spec/log_export_path", json!({})),
+    ] {
+        assert_eq!(created.pointer(pointer), Some(&expected), "{pointer}");
+    }
+    let id = created["metadata"]["id"].as_str().unwrap();
+    site.emulator.settled(id).await;
+
+    let algorithm = json!({
+        "metadata": {"name": "a"},
+        "job_config": {
+            "code_dir": "/bucket/empty/code/",
+            "boot_file": "/bucket/empty/code/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+        },
+        "resource_requirements": [],
+    });
+    let stored = site.client.post("/algorithms", &algorithm).await.json();
+    for (pointer, expected) in [
+        ("/resource_requirements", json!(null)),
+        ("/advanced_config", json!({})),
+        ("/metadata/update_time", json!(0)),
+    ] {
+        assert_eq!(stored.pointer(pointer), Some(&expected), "{pointer}");
+    }
+    let algorithm = stored["metadata"]["id"].as_str().unwrap();
+
+    for (method, path, body, expected) in [
+        (
+            Method::PUT,
+            format!("/training-jobs/{id}"),
+            r#"{"description": "d"}"#,
+            (200, "null"),
+        ),
+        (
+            Method::DELETE,
+            format!("/training-jobs/{id}"),
+            "",
+            (202, "\"\""),
+        ),
+        (
+            Method::DELETE,
+            format!("/algorithms/{algorithm}"),
+            "",
+            (202, "null"),
+        ),
+    ] {
+        let reply = site.client.send(method, &path, body.into()).await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.text.as_str()),
+            expected,
+            "{path}"
+        );
+    }
+}

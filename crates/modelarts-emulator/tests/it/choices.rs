@@ -1,0 +1,137 @@
+//! What no document says: each switch, both ways.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Choices, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds};
+use serde_json::{Value, json};
+
+use crate::support::Site;
+
+/// Jobs run for two hours.
+async fn site(choices: &[&str]) -> Site {
+    let mut all = Choices::default();
+    for choice in choices {
+        all.set(choice).unwrap();
+    }
+    let script = Script::from_json(r#"{"default": [{"seconds": 7200}]}"#).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    Site::with(|builder| {
+        builder
+            .choices(all)
+            .clock(clock)
+            .runner(RunnerKind::Simulated(script))
+            .pool(Pool::new("pool", PoolKind::Cpu, 1))
+    })
+    .await
+}
+
+fn job(name: &str) -> Value {
+    json!({
+        "kind": "job",
+        "metadata": {"name": name},
+        "algorithm": {"engine": {"image_url": "org/image:1"}, "command": "never run"},
+        "spec": {"resource": {"pool_id": "pool", "node_count": 1}},
+    })
+}
+
+#[tokio::test]
+async fn a_job_that_was_stopped_after_its_time() {
+    for (choice, phase) in [
+        ("auto-stopped=terminated", "Terminated"),
+        ("auto-stopped=failed", "Failed"),
+    ] {
+        let site = site(&[choice]).await;
+        let mut limited = job("limited");
+        limited["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
+        let id = site.create(&limited).await;
+        // Its end is seen by the store: requests would be an hour behind.
+        assert!(site.emulator.advance(Duration::from_secs(3600)).await);
+        site.emulator.wait_for(&id, phase).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_nodes_are_taken() {
+    for (choice, phase) in [
+        ("preempted=pending", "Pending"),
+        ("preempted=failed", "Failed"),
+    ] {
+        let site = site(&[choice]).await;
+        let mut soft = job("soft");
+        soft["spec"]["schedule_policy"] = json!({"preemptible": true, "priority": 1});
+        let soft = site.create(&soft).await;
+        site.emulator.wait_for(&soft, "Running").await.unwrap();
+        let mut firm = job("firm");
+        firm["spec"]["schedule_policy"] = json!({"priority": 3});
+        let firm = site.create(&firm).await;
+        site.emulator.wait_for(&firm, "Running").await.unwrap();
+        assert_eq!(site.phase(&soft).await, phase);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_deleted_before_its_end() {
+    let site = site(&["delete-active=refuses"]).await;
+    let id = site.create(&job("active")).await;
+    let path = format!("/training-jobs/{id}");
+    let refused = site.client.delete(&path).await;
+    assert_eq!(refused.error(), (400, "ModelArts.2788".to_owned()));
+    site.terminate(&id).await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.client.delete(&path).await.status, 202);
+}
+
+#[tokio::test]
+async fn a_second_stop_and_an_action_that_is_none() {
+    let seeds = Seeds::from_json(r#"{"jobs": [{"name": "a", "phase": "Terminating"}]}"#).unwrap();
+    for (choices, again, code) in [
+        (vec![], 409, "ModelArts.2812"),
+        (
+            vec!["stop-again=accepts", "unknown-action=seen"],
+            202,
+            "ModelArts.2788",
+        ),
+    ] {
+        let site = site(&choices).await;
+        let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
+        assert_eq!(site.terminate(&id).await.status, again);
+        let path = format!("/training-jobs/{id}/actions");
+        let reply = site
+            .client
+            .post(&path, &json!({"action_type": "sing"}))
+            .await;
+        assert_eq!(reply.error(), (400, code.to_owned()));
+        assert_eq!(site.phase(&id).await, "Terminating");
+    }
+}
+
+#[tokio::test]
+async fn offsets_and_counts() {
+    let seeds = Seeds::from_json(r#"{"jobs": [{"name": "job-{n}", "count": 5}]}"#).unwrap();
+    let first = async |site: &Site, id: &str| {
+        let path = format!("/training-jobs/{id}/events?offset=1&limit=2");
+        site.client.get(&path).await.json()["events"][0]["message"].take()
+    };
+    let list = async |site: &Site| {
+        let search = json!({"offset": 1, "limit": 2, "order": "asc"});
+        let list = site
+            .client
+            .post("/training-job-searches", &search)
+            .await
+            .json();
+        (
+            list["items"][0]["metadata"]["name"].clone(),
+            list["count"].clone(),
+        )
+    };
+    let plain = site(&[]).await;
+    let ids = plain.emulator.seed(&seeds).await.unwrap();
+    let queuing = "The training job is queuing and awaiting resource allocation.";
+    assert_eq!(first(&plain, &ids[0]).await, queuing);
+    assert_eq!(list(&plain).await, (json!("job-2"), json!(5)));
+    let other = site(&["events-offset=page", "jobs-offset=job", "jobs-count=page"]).await;
+    let ids = other.emulator.seed(&seeds).await.unwrap();
+    assert_eq!(first(&other, &ids[0]).await, "Training job is running.");
+    assert_eq!(list(&other).await, (json!("job-1"), json!(2)));
+}

@@ -1,0 +1,21 @@
+//! The suite that the emulator's page for testers shows.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::{Outcome, checks::passes};
+use crate::{clients::emulator, venv, workspace};
+
+pub fn run() -> Result<Outcome> {
+    let suite = workspace::root().join("crates/modelarts-emulator/examples/pytest");
+    let python = venv::python("pytest", &suite.join("requirements.txt"))?;
+    emulator::build()?;
+    passes(
+        Command::new(python)
+            // Nothing is left in the package.
+            .args(["-B", "-m", "pytest", "-p", "no:cacheprovider"])
+            .arg(&suite)
+            .env("MODELARTS_EMULATOR", emulator::program()?),
+    )
+}
