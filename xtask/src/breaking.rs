@@ -43,14 +43,14 @@ pub fn run(base: Option<String>) -> Result<ExitCode> {
     match base.or_else(default_base) {
         Some(base) => check(&base),
         None => {
-            println!("{NO_BASE}: nothing to compare with");
+            println!("{NO_BASE}");
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 /// Why there may be nothing to compare with.
-pub const NO_BASE: &str = "no tag and no earlier commit here has a description";
+pub const NO_BASE: &str = "no tag here, so no release to compare with; --base names a revision";
 
 /// Compares the working description with that of a revision, and fails when it breaks
 /// clients and its version does not say so.

@@ -61,7 +61,7 @@ enum Command {
     },
     /// Fails when the description breaks clients of an older one and its version does not say so
     Breaking {
-        /// A revision; the newest tag, or where there is none the fork or the commit before
+        /// A revision; the newest release (tag) if nothing is said
         #[arg(long, value_name = "REV")]
         base: Option<String>,
     },

@@ -9,21 +9,10 @@ use crate::workspace;
 /// Where the description is in the repository.
 const DESCRIPTION: &str = "openapi/modelarts.yaml";
 
-/// The newest release; before there is one, where this branch left the main one, or on
-/// the main one the commit before. None in a clone that has no history, and where that
-/// revision had no description.
+/// The newest release. None before there is one, as what was never released is what no
+/// client was generated from; and none in a clone without tags.
 pub fn default() -> Option<String> {
-    let head = git(&["rev-parse", "HEAD"]).ok()?;
-    let tag = git(&["describe", "--tags", "--abbrev=0", "HEAD"]);
-    let fork = ["origin/HEAD", "main"]
-        .iter()
-        .filter_map(|main| git(&["merge-base", "HEAD", main]).ok())
-        .find(|fork| *fork != head);
-    let base = tag
-        .ok()
-        .or(fork)
-        .or_else(|| git(&["rev-parse", "--verify", "--quiet", "HEAD^"]).ok())?;
-    description(&base).is_ok().then_some(base)
+    git(&["describe", "--tags", "--abbrev=0", "HEAD"]).ok()
 }
 
 /// The description as it was.

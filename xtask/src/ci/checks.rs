@@ -185,7 +185,7 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     Ok(command)
 }
 
-/// A clone without history has nothing to compare with, in CI too.
+/// Before the first release there is nothing to compare with, in CI too.
 fn breaks() -> Result<Outcome> {
     match breaking::default_base() {
         Some(base) => passes(itself(["breaking", "--base"])?.arg(base)),
