@@ -20,8 +20,9 @@ use axum::{
 };
 use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{
-    Client, Credentials, Error, Job, LogAccess, Offset, Results,
+    Client, Credentials, Error, Job, LogAccess, Offset, Results, Search,
     api::{OPERATIONS, Operation},
+    types::Phase,
 };
 use serde_json::{Value, json};
 use support::{PROJECT, Site, TestClock, message, refused};
@@ -247,6 +248,35 @@ async fn what_the_emulator_lists_is_read() {
     assert_eq!(history[0].task.as_deref(), Some("worker-0"));
     assert_eq!(job.stages().collect(10).await.unwrap().len(), 1);
     assert_eq!(job.tags().collect(10).await.unwrap().len(), 0);
-    let error = refused(job.trials().collect(10).await);
-    assert_eq!(error.status(), Some(501));
+    assert_eq!(job.trials().collect(10).await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn the_trials_of_a_search_are_listed() {
+    let site = Site::start().await;
+    let script = "import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--x')
+print('loss=' + parser.parse_known_args()[0].x)
+";
+    let search = Search::minimize("loss", r"loss=(\w+)")
+        .values("x", [4, 2, 3])
+        .algorithm(
+            "anneal_search",
+            &[
+                ("num_samples", "6", "Integer"),
+                ("max_concurrent", "1", "Integer"),
+            ],
+        );
+    let job = site.script("searched", script).parameter("x", 4);
+    let job = site.run(job.search(search)).await;
+    assert_eq!(job.phase(), Phase::Completed);
+    let trials = job.trials().page_size(2).collect(100).await.unwrap();
+    assert_eq!(trials.len(), 6);
+    for trial in &trials {
+        let loss = trial.get("loss").unwrap().as_str().unwrap();
+        assert!(["2", "3", "4"].contains(&loss), "{loss}");
+        let x = &trial.get("config").unwrap()["x"];
+        assert_eq!(x.to_string().trim_matches('"'), loss);
+    }
 }

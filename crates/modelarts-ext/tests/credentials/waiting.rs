@@ -136,6 +136,8 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
         .custom_image("image")
         .command("true")
         .flavor("flavor")
+        // One call, the one that ends.
+        .without_look_up()
         .submit();
     let (job, ()) = join(job, async {
         iam.arrived(1).await;
