@@ -30916,7 +30916,7 @@ Arguments:
 - `offset`: Number of algorithms to skip: 1 begins with the second. One client that the vendor maintains counts pages here instead; both agree at 0 only. Defaults to 0.
 - `order`: Direction of the sort. Defaults to `desc`.
 - `searches`: One condition as `key:value`, its colon percent-encoded like any other character. Only `name` is documented; it matches a part of the name.
-- `sort_by`: Field to sort by. Defaults to `create_time`.
+- `sort_by`: Field to sort by, `create_time` or `name`. Defaults to `create_time`.
 - `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
 ```ignore
 let response = client.list_algorithms()
@@ -31142,7 +31142,7 @@ Sends a `GET` request to `/v2/{project_id}/training-event-categories`
 
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
-- `flavor_type`: Only what belongs to this kind of node. Left out: all kinds.
+- `flavor_type`: Only what belongs to this kind of node: `CPU`, `GPU` or `Ascend`. Left out: all kinds.
 ```ignore
 let response = client.list_event_categories()
     .project_id(project_id)
@@ -31513,7 +31513,7 @@ Arguments:
 - `limit`: Experiments on a page. No range is documented; a client that the vendor maintains asks for 50.
 - `offset`: Number of the page, counted from 0. Defaults to 0.
 - `order`: Direction of the sort. Only together with `sort_by`. Defaults to `desc`.
-- `sort_by`: Field to sort by.
+- `sort_by`: Field to sort by: `update_time`, `name` or `create_time`.
 - `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
 ```ignore
 let response = client.list_training_experiments()
@@ -31703,12 +31703,12 @@ Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
 - `training_job_id`: The training job.
 - `end_time`: End of the time to look at, in milliseconds since 1970, as digits. Only together with `start_time`.
-- `level`: Only events of this level.
+- `level`: Only events of this level: `Info`, `Error` or `Warning`.
 - `limit`: Events on a page, 1 to 100. Defaults to 50.
 - `offset`: Where the page begins; see the operation for what it counts. Defaults to 0.
 - `order`: Direction by time. Defaults to `asc` in the one document that names a default.
 - `pattern`: Only events whose message contains this text, at most 256 characters.
-- `source`: Only events from this source. Not known to the Python SDK.
+- `source`: Only events from this source: `K8S`, `Job` or `Task`. Not known to the Python SDK.
 - `start_time`: Begin of the time to look at, in milliseconds since 1970, as digits. Only together with `end_time`.
 - `x_language`: Language of the messages.
 ```ignore
@@ -35359,7 +35359,7 @@ Sends a `GET` request to `/v2/{project_id}/training-job-flavors`
 
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
-- `flavor_type`: Only what belongs to this kind of node. Left out: all kinds.
+- `flavor_type`: Only what belongs to this kind of node: `CPU`, `GPU` or `Ascend`. Left out: all kinds.
 ```ignore
 let response = client.show_training_job_flavors()
     .project_id(project_id)
@@ -36053,7 +36053,7 @@ Sends a `GET` request to `/v2/{project_id}/training-quotas`
 
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
-- `resource`: Only the quota of this resource. Reading supports `job-num`.
+- `resource`: Only the quota of this resource: `job-num`, `visual-job-num`, `job-retention-enabled` or `job-num-quota-notify`. Reading supports `job-num`.
 - `user_id`: User of the identity service (IAM) whose quotas are asked for. What is meant when it is left out is not documented.
 ```ignore
 let response = client.show_training_quotas()
