@@ -146,7 +146,7 @@ const FIELDS: &[Line] = &[
     ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Required, Acted),
     ("algorithm.policies.auto_search.search_params", List, Optional, Acted),
     ("algorithm.policies.auto_search.search_params[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.search_params[].name", Text, Required, Acted),
+    ("algorithm.policies.auto_search.search_params[].name", Name, Required, Acted),
     ("algorithm.policies.auto_search.search_params[].param_type", OneOf(&["continuous", "discrete"]), Optional, Acted),
     ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Acted),
     ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Acted),

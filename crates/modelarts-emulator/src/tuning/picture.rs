@@ -52,7 +52,13 @@ pub(super) fn draw_all(obs: &Confined, request: &JobRequest, trials: &[Trial]) -
     };
     let directory = obs.directory(&home.relative().join(FOLDER))?;
     for name in tuning.space.names() {
-        let file = fs::File::create(directory.join(format!("{name}.png")))?;
+        let path = directory.join(format!("{name}.png"));
+        // What lies there may be a link: it is replaced, not followed.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = fs::File::create_new(path)?;
         let mut encoder = Encoder::new(file, WIDTH as u32, HEIGHT as u32);
         encoder.set_color(ColorType::Grayscale);
         encoder.set_depth(BitDepth::Eight);

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::Point;
 use crate::body::Field;
 use crate::error::ApiError;
+use crate::rules::is_name;
 
 /// All parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,9 @@ impl Space {
         let mut dimensions: Vec<Dimension> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            if dimensions.iter().any(|known| known.name == name) {
+            // Stored algorithms have not been held against the table of fields, and pictures are
+            // files of this name.
+            if !is_name(name) || dimensions.iter().any(|known| known.name == name) {
                 return Err(ApiError::of(2826, &[]));
             }
             if !skipped.contains(&name) {
@@ -169,12 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_space_without_parameters_or_with_one_twice_is_refused() {
+    fn a_space_needs_parameters_each_once_and_with_a_plain_name() {
         let lr = json!({"name": "lr", "lower_bound": "0", "upper_bound": "1"});
         for search in [
             json!({}),
             json!({"search_params": [lr], "skip_search_params": "lr"}),
             json!({"search_params": [lr, lr]}),
+            json!({"search_params": [{"name": "../lr", "lower_bound": "0", "upper_bound": "1"}]}),
+            json!({"search_params": [{"name": "/lr", "lower_bound": "0", "upper_bound": "1"}]}),
             json!({"search_params": [{"name": "lr", "lower_bound": "0", "upper_bound": "1", "discrete_points_num": "many"}]}),
         ] {
             assert_eq!(

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use modelarts_emulator::{Emulator, StartError};
 use reqwest::Method;
 use reqwest::header::{HOST, ORIGIN};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::SystemTime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -252,6 +252,58 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         "[ModelArts Service Log] output train_url: not uploaded, because 'link' is a link that leads out of its root directory\n\
          [ModelArts Service Log] output train_url: not uploaded, because 'pipe' is neither a file nor a directory\n"
     );
+}
+
+/// A search over one parameter of this name; its pictures go to `/bucket/<job>/out/`.
+fn search(site: &Site, job: &str, parameter: &str) -> Value {
+    let mut body = site.script(job, "print('loss=1')");
+    body["algorithm"]["outputs"] = json!([{
+        "name": "train_url",
+        "remote": {"obs": {"obs_url": format!("/bucket/{job}/out/")}},
+    }]);
+    body["algorithm"]["policies"] = json!({"auto_search": {
+        "reward_attrs": [{"name": "loss", "mode": "min", "regex": r"loss=(\d)"}],
+        "search_params": [{"name": parameter, "discrete_values": ["1"]}],
+        "algo_configs": [{
+            "name": "bayes_opt_search",
+            "params": [{"key": "num_samples", "value": "1", "type": "Integer"}],
+        }],
+    }});
+    body
+}
+
+#[tokio::test]
+async fn pictures_of_a_search_do_not_leave_the_root() {
+    let site = Site::start().await;
+    let outside = tempfile::tempdir().unwrap();
+    let absolute = outside.path().join("x");
+    for name in [absolute.to_str().unwrap(), "../../../x", "..", "a/b", ""] {
+        let reply = site
+            .client
+            .post("/training-jobs", &search(&site, "names", name))
+            .await;
+        assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()), "{name}");
+        assert!(
+            reply.text.contains("search_params[0].name"),
+            "{}",
+            reply.text
+        );
+    }
+
+    // A link in the folder is replaced, what it led to is left alone.
+    let victim = outside.path().join("victim.png");
+    std::fs::write(&victim, "old").unwrap();
+    site.put("bucket/link/out/hyperparameter-analysis/fanova/x", "");
+    let picture = site
+        .emulator
+        .obs_root()
+        .join("bucket/link/out/hyperparameter-analysis/fanova/lr.png");
+    symlink(&victim, &picture).unwrap();
+    let id = site.run(&search(&site, "link", "lr")).await;
+    assert_eq!(site.phase(&id).await, "Completed");
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "old");
+    assert!(std::fs::symlink_metadata(&picture).unwrap().is_file());
+    assert_eq!(std::fs::read(&picture).unwrap()[..4], *b"\x89PNG");
 }
 
 #[tokio::test]
