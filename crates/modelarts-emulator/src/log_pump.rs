@@ -15,6 +15,9 @@ use tokio::task::JoinHandle;
 /// away from its process group may hold the pipe open for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// The most bytes that a pipe of an ordinary process can hold (`pipe-max-size` of Linux).
+const PIPE: u64 = 1 << 20;
+
 /// Reads the pipe of one worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Pump(Arc<Mutex<Flow>>);
@@ -96,20 +99,29 @@ impl Pump {
 
 impl Flow {
     fn drain(&mut self) {
-        let mut bytes = vec![0; 64 << 10];
-        loop {
-            match self.pipe.read(&mut bytes) {
-                Ok(0) | Err(_) => return,
-                Ok(count) => self.take(&bytes[..count]),
-            }
-        }
+        let (logs, cap) = (&mut self.logs, self.cap);
+        read_what_waits(&self.pipe, |bytes| take(logs, cap, bytes));
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        for log in &mut self.logs {
-            if let Err(error) = log.take(bytes, self.cap) {
-                tracing::warn!(%error, "a log cannot be written");
-            }
+        take(&mut self.logs, self.cap, bytes);
+    }
+}
+
+/// Reads what a pipe holds, and not what is written meanwhile: a writer that never stops would
+/// never let go.
+fn read_what_waits(pipe: impl Read, mut take: impl FnMut(&[u8])) {
+    let mut pipe = pipe.take(PIPE);
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = pipe.read(&mut bytes) {
+        take(&bytes[..count]);
+    }
+}
+
+fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
+    for log in logs {
+        if let Err(error) = log.take(bytes, cap) {
+            tracing::warn!(%error, "a log cannot be written");
         }
     }
 }
@@ -135,5 +147,20 @@ impl Log {
             self.file.write_all(line.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_never_stops_is_left_when_a_pipe_would_be_empty() {
+        let mut taken = 0;
+        read_what_waits(io::repeat(b'y'), |bytes| taken += bytes.len() as u64);
+        assert_eq!(taken, PIPE);
+        let mut text = Vec::new();
+        read_what_waits(&b"all of it"[..], |bytes| text.extend_from_slice(bytes));
+        assert_eq!(text, b"all of it");
     }
 }

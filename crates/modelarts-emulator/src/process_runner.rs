@@ -65,6 +65,14 @@ struct Alive {
 /// With the leader of the group whose output they take.
 type Pumps = HashMap<String, (Pump, Option<Pid>)>;
 
+impl Alive {
+    /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
+    fn pump(&self, worker: &Worker) -> Option<Pump> {
+        let pumps = self.pumps.lock();
+        pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
+    }
+}
+
 impl ProcessRunner {
     pub(crate) fn new(data_dir: &Path, settings: Settings) -> io::Result<Self> {
         Ok(Self {
@@ -363,7 +371,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             // What has been written so far belongs to it.
-            if let Some((pump, _)) = runner.alive.pumps.lock().get(&worker.log_name()) {
+            if let Some(pump) = runner.alive.pump(&worker) {
                 pump.drain();
             }
             runner.files.export_log(&worker, &runner.settings.obs, &to)
@@ -379,9 +387,9 @@ impl Runner for ProcessRunner {
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
-        let pump = self.alive.pumps.lock().get(&worker.log_name()).cloned();
+        let pump = self.alive.pump(&worker);
         Box::pin(blocking(move || {
-            if let Some((pump, _)) = pump {
+            if let Some(pump) = pump {
                 pump.drain();
             }
             files.log_tail(&worker, limit)

@@ -13,6 +13,7 @@ mod api;
 mod choices;
 mod control;
 mod durable;
+mod endless_log;
 mod events;
 mod faults;
 /// The one that `cargo xtask spec` uses.
