@@ -45,16 +45,29 @@ impl Restarts {
     /// "Consecutive" is documented for unconditional restarts; on one machine all are.
     const UNCONDITIONAL: u32 = 3;
 
-    fn of(request: &JobRequest, on: RestartOn) -> Self {
+    /// What is left of what the request allows, after `used` of them.
+    fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
         let retry = request.retry;
-        let left = match (retry.unconditional, retry.times) {
+        let allowed = match (retry.unconditional, retry.times) {
             (true, 0) => Self::UNCONDITIONAL,
             (true, times) => times.min(Self::UNCONDITIONAL),
             (false, times) => times,
         };
         let on_exit = retry.unconditional || on == RestartOn::AnyFailure;
-        Self { left, on_exit }
+        Self {
+            left: allowed.saturating_sub(used),
+            on_exit,
+        }
     }
+}
+
+/// How a job comes to its nodes and to the start of its code.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// From Creating on: nothing of it can lie in its directories. If not, it is in the queue.
+    new: bool,
+    /// It has run before: it goes before others, and does not wait for ever.
+    again: bool,
 }
 
 /// What a job asks of its pool.
@@ -74,15 +87,25 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
     let Some(mut driver) = Driver::at(&core, &id, Some(place)) else {
         return;
     };
-    let mut restarts = Restarts::of(&driver.request, core.restart_on);
-    // A job that an earlier process has left in the queue goes on from there.
-    let mut first = core.store.read(&id, |job| job.state) == Some(State::Creating);
+    // An earlier process may have left it in the queue, before its first run or after it.
+    let look = |job: &Job| (job.state, job.started.is_some(), job.restarts);
+    let Some((state, ran, used)) = core.store.read(&id, look) else {
+        return;
+    };
+    let mut restarts = Restarts::of(&driver.request, core.restart_on, used);
+    let mut round = Round {
+        new: state == State::Creating,
+        again: ran,
+    };
     let ending = loop {
-        let ending = match driver.live(first).await {
+        let ending = match driver.live(round).await {
             Ok(ending) => ending,
             Err(stop) => Ending::Stopped(stop, None),
         };
-        first = false;
+        round = Round {
+            new: false,
+            again: true,
+        };
         if !driver.again(&ending, &mut restarts).await {
             break ending;
         }
@@ -143,21 +166,21 @@ impl Driver {
 
     /// From Creating, or from the queue, to the end of the code. An error is a request to stop
     /// that came before the code was started.
-    async fn live(&mut self, first: bool) -> Result<Ending, Stop> {
+    async fn live(&mut self, round: Round) -> Result<Ending, Stop> {
         let timing = self.core.timing.clone();
         let before = self.core.store.read(&self.id, |job| job.records.len());
         for worker in &mut self.workers {
             worker.run = before.unwrap_or_default();
         }
-        if first {
+        if round.new {
             self.pause(timing.creating).await?;
             self.advance(State::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
-        if !self.nodes(first).await? {
+        if !self.nodes(round.again).await? {
             return Ok(Ending::NoNodes);
         }
-        if let Err(cause) = self.prepare(first).await? {
+        if let Err(cause) = self.prepare(round.new).await? {
             return Ok(Ending::Unprepared(cause));
         }
         self.pause(timing.starting).await?;
@@ -167,7 +190,11 @@ impl Driver {
         {
             self.timed = true;
             // The limit counts from the first Running, also on a clock that leaps.
-            let ran = if first { Duration::ZERO } else { self.ran() };
+            let ran = if round.again {
+                self.ran()
+            } else {
+                Duration::ZERO
+            };
             *self.out_of_time.lock() = self.core.clock.sleep(limit.saturating_sub(ran));
         }
         self.pause(timing.first_step).await?;
@@ -181,9 +208,9 @@ impl Driver {
     }
 
     /// Waits for the nodes. False if a job that runs again has waited too long.
-    async fn nodes(&mut self, first: bool) -> Result<bool, Stop> {
+    async fn nodes(&mut self, again: bool) -> Result<bool, Stop> {
         if self.place.is_none() {
-            let asked = self.core.store.read(&self.id, |job| asked(job, true));
+            let asked = self.core.store.read(&self.id, |job| asked(job, again));
             let asked = asked.ok_or(Stop::Deleted)?;
             self.place = Some(self.core.scheduler.enqueue(asked));
         }
@@ -194,10 +221,10 @@ impl Driver {
         if place.holds() {
             return Ok(true);
         }
-        let patience = if first {
-            Box::pin(std::future::pending())
-        } else {
+        let patience = if again {
             self.core.clock.sleep(self.core.timing.requeue)
+        } else {
+            Box::pin(std::future::pending())
         };
         tokio::select! {
             biased;
@@ -243,6 +270,7 @@ impl Driver {
             );
             job.note(EventKind::Queuing, now);
             job.schedule_count += 1;
+            job.restarts += u32::from(!preempted);
             true
         });
         if back != Some(true) {

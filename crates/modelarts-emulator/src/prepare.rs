@@ -9,8 +9,9 @@ use crate::lifecycle::Stop;
 use crate::runner::Worker;
 
 impl Driver {
-    /// Makes all workers ready. The inner error is the cause of a failure.
-    pub(crate) async fn prepare(&self, first: bool) -> Result<Result<(), String>, Stop> {
+    /// Makes all workers ready; unless the job is new, without what lies in their directories. The
+    /// inner error is the cause of a failure.
+    pub(crate) async fn prepare(&self, new: bool) -> Result<Result<(), String>, Stop> {
         for worker in &self.workers {
             let pod = worker.pod();
             let image = self.request.image().to_owned();
@@ -20,7 +21,7 @@ impl Driver {
             });
             self.note(EventKind::PodCreated { pod: pod.clone() });
             self.note(EventKind::PodStarted { pod });
-            if !first && let Err(error) = self.core.runner.renew(worker.clone()).await {
+            if !new && let Err(error) = self.core.runner.renew(worker.clone()).await {
                 return Ok(Err(format!("the container cannot be made again: {error}")));
             }
         }

@@ -44,7 +44,8 @@ pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
                 stands = true;
                 return None;
             }
-            (!job.settled).then(|| driver::asked(job, job.state == State::Queuing))
+            // Who has only waited so far does not run again.
+            (!job.settled).then(|| driver::asked(job, job.started.is_some()))
         });
         match goes_on.flatten() {
             None if stands => core.spawn(driver::stand(Arc::clone(core), id)),

@@ -35,6 +35,9 @@ pub(crate) struct Job {
     pub(crate) preemptible: bool,
     /// How often it has been scheduled.
     pub(crate) schedule_count: u32,
+    /// How many of the restarts after a failure have been used.
+    #[serde(default)]
+    pub(crate) restarts: u32,
     pub(crate) created: Moment,
     pub(crate) state: State,
     /// The whole second in which it began to run.
@@ -101,6 +104,7 @@ impl Job {
             preemptible: request.given.pointer("/spec/schedule_policy/preemptible")
                 == Some(&true.into()),
             schedule_count: 1,
+            restarts: 0,
             request: Arc::new(request),
             created,
             state: State::Creating,

@@ -1,12 +1,16 @@
 //! What was acknowledged survives the death of the emulator.
 
-use modelarts_emulator::{Emulator, Timing};
-use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Emulator, ManualClock, Pool, PoolKind, RunnerKind, Script, Timing};
+use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
 /// A site on the directories of another, which ends.
-async fn again(site: Site, data: &std::path::Path) -> Site {
+async fn again(site: Site, data: &Path) -> Site {
     let obs = site.emulator.obs_root().to_owned();
     drop(site);
     Site::with(|builder| builder.data_dir(data).obs_root(obs)).await
@@ -164,4 +168,123 @@ async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
     );
     waiting.let_through().await;
     first.emulator.wait_for(&id, "Completed").await.unwrap();
+}
+
+/// Simulated jobs on a clock that stands still, in one pool with one node.
+struct Hours {
+    data: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    script: Script,
+}
+
+impl Hours {
+    fn new(script: &Value) -> Self {
+        Self {
+            data: tempfile::tempdir().unwrap(),
+            clock: Arc::new(ManualClock::at(SystemTime::now())),
+            script: Script::from_json(&script.to_string()).unwrap(),
+        }
+    }
+
+    /// The next emulator on the same directory, at the same time.
+    async fn start(&self) -> Site {
+        Site::with(|builder| {
+            builder
+                .data_dir(self.data.path().join("data"))
+                .obs_root(self.data.path().join("obs"))
+                .clock(Arc::clone(&self.clock) as _)
+                .runner(RunnerKind::Simulated(self.script.clone()))
+                .pool(Pool::new("one", PoolKind::Cpu, 1))
+                .token("t")
+        })
+        .await
+    }
+}
+
+async fn minutes(site: &Site, minutes: u64) {
+    let time = Duration::from_secs(60 * minutes);
+    assert!(site.emulator.advance(time).await);
+}
+
+/// By token, because signatures would be too old.
+async fn by_token(site: &Site, below: &str, body: Option<&Value>) -> Value {
+    let (url, project) = (site.emulator.url(), site.emulator.project_id());
+    let url = format!("{url}/v2/{project}/training-jobs{below}");
+    let request = match body {
+        None => site.client.http.get(url),
+        Some(body) => site.client.http.post(url).body(body.to_string()),
+    };
+    let answer = request.header("x-auth-token", "t").send().await.unwrap();
+    serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+}
+
+async fn queue(site: &Site, name: &str, priority: u32, annotations: Value) -> String {
+    let mut job = site.script(name, "");
+    job["metadata"]["annotations"] = annotations;
+    job["spec"] = json!({
+        "resource": {"pool_id": "one"},
+        "schedule_policy": {"priority": priority},
+    });
+    let created = by_token(site, "", Some(&job)).await;
+    let id = created["metadata"]["id"].as_str();
+    id.unwrap_or_else(|| panic!("{created}")).to_owned()
+}
+
+async fn phases(site: &Site, ids: &[&str]) -> Vec<String> {
+    let mut phases = Vec::new();
+    for id in ids {
+        let job = by_token(site, &format!("/{id}"), None).await;
+        phases.push(job["status"]["phase"].as_str().unwrap().to_owned());
+    }
+    phases
+}
+
+/// Who has only waited waits on in its place, however long, and does not go before others.
+#[tokio::test]
+async fn jobs_that_never_ran_wait_on_after_a_restart() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
+    let first = hours.start().await;
+    let runs = queue(&first, "runs", 1, json!({})).await;
+    let early = queue(&first, "early", 1, json!({})).await;
+    let late = queue(&first, "late", 1, json!({})).await;
+    minutes(&first, 1).await;
+    drop(first);
+    let second = hours.start().await;
+    let urgent = queue(&second, "urgent", 2, json!({})).await;
+    let all = [&runs, &urgent, &early, &late].map(String::as_str);
+    for at in 0..all.len() {
+        // More than a job that runs again would wait; the first has begun anew.
+        minutes(&second, 31).await;
+        let mut expected = vec!["Pending"; all.len()];
+        expected[..at].fill("Completed");
+        expected[at] = "Running";
+        assert_eq!(phases(&second, &all).await, expected);
+        minutes(&second, 29).await;
+    }
+    assert_eq!(phases(&second, &all).await, ["Completed"; 4]);
+}
+
+/// What an earlier emulator has used of the retries stays used.
+#[tokio::test]
+async fn retries_are_counted_over_a_restart() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 60, "exit_code": 1}]}));
+    let first = hours.start().await;
+    let retries = json!({"fault-tolerance/job-retry-num": "2"});
+    let id = queue(&first, "fails", 1, retries).await;
+    // Half a minute into the second run.
+    assert!(first.emulator.advance(Duration::from_secs(90)).await);
+    drop(first);
+    let second = hours.start().await;
+    minutes(&second, 10).await;
+    let job = by_token(&second, &format!("/{id}"), None).await;
+    assert_eq!(job["status"]["phase"], "Failed");
+    let records = job["status"]["running_records"].as_array().unwrap();
+    let reasons: Vec<&str> = records
+        .iter()
+        .map(|record| record["end_reason"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        reasons,
+        ["exit with 1", "node fault", "exit with 1", "exit with 1"]
+    );
 }
