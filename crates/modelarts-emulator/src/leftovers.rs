@@ -2,8 +2,8 @@
 //!
 //! Process groups are on record: each is a file in `running`, named by its number, with the moment
 //! in which its leader started as the kernel tells it, because a number may be given again. The
-//! record is made before the code starts. Whatever is not on record because it has left its group
-//! is known by its environment, which names the directory of its job.
+//! record is made before the code starts. Whatever is not on record, because it has left its group
+//! or only installs packages, is known by its environment, which names the directory of its job.
 
 use std::fs;
 use std::io;

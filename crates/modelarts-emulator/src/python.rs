@@ -7,6 +7,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal};
 use tokio::process::Command;
 
+use crate::home::{HomePath, MA_LOG_DIR};
 use crate::process_group;
 
 /// The real path of python3, asked for once per process.
@@ -69,6 +70,8 @@ fn bare(python: &Path, home: &Path, file: &Path) -> Command {
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", home)
+        // By which the next start knows it, should this one die meanwhile.
+        .env("MA_LOG_DIR", HomePath::fixed(MA_LOG_DIR).below(home))
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,7 +1,10 @@
 //! Packages from requirements files, in a virtual environment of the job.
 
+use std::path::Path;
 use std::process::Command;
 
+#[cfg(feature = "cli")]
+use crate::program::serve_in;
 use crate::support::{Gate, Site};
 
 /// Makes a wheel of one module, without a network: a wheel is a zip file.
@@ -84,6 +87,17 @@ async fn installing_can_be_switched_off() {
     );
 }
 
+/// A package that comes to the gate while it is built.
+fn slow_package(directory: &Path, gate: &Gate) {
+    std::fs::create_dir_all(directory).unwrap();
+    let project =
+        "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
+    std::fs::write(directory.join("pyproject.toml"), project).unwrap();
+    let backend = gate.python()
+        + "def build_wheel(*_):\n    gate()\ndef get_requires_for_build_wheel(*_):\n    gate()\n";
+    std::fs::write(directory.join("backend.py"), backend).unwrap();
+}
+
 /// Packages are built by programs of their own, which may take their time.
 #[tokio::test]
 async fn a_stop_ends_an_installation_with_all_its_programs() {
@@ -91,16 +105,43 @@ async fn a_stop_ends_an_installation_with_all_its_programs() {
     let gate = Gate::new().await;
     let job = site.script("slow", "print('never')");
     site.put("bucket/slow/code/requirements.txt", "./package\n");
-    let project =
-        "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
-    site.put("bucket/slow/code/package/pyproject.toml", project);
-    let backend = gate.python()
-        + "def build_wheel(*_):\n    gate()\ndef get_requires_for_build_wheel(*_):\n    gate()\n";
-    site.put("bucket/slow/code/package/backend.py", backend);
+    let package = site.emulator.obs_root().join("bucket/slow/code/package");
+    slow_package(&package, &gate);
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
     site.emulator.settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
     waiting.gone().await;
+}
+
+/// Where there is no `/proc`, what installs packages is not found again.
+#[cfg(all(feature = "cli", target_os = "linux"))]
+#[tokio::test]
+async fn an_installation_that_a_dead_emulator_has_left_is_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let gate = Gate::new().await;
+    let code = place.path().join("obs/bucket/code");
+    slow_package(&code.join("package"), &gate);
+    std::fs::write(code.join("train.py"), "").unwrap();
+    std::fs::write(code.join("requirements.txt"), "./package\n").unwrap();
+    let mut program = serve_in(place.path()).await;
+    let job = serde_json::json!({
+        "kind": "job",
+        "metadata": {"name": "slow"},
+        "algorithm": {
+            "code_dir": "/bucket/code/",
+            "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_id": "pytorch-cp36-1.3.0"},
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
+    });
+    let created = program.client.post("/training-jobs", &job).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let left = gate.reached().await;
+    program.child.start_kill().unwrap();
+    program.child.wait().await.unwrap();
+    let _next = serve_in(place.path()).await;
+    let gone = tokio::time::timeout(std::time::Duration::from_secs(20), left.gone()).await;
+    assert!(gone.is_ok(), "it builds on");
 }
