@@ -142,7 +142,7 @@ async fn forget(core: &Core) -> rusqlite::Result<()> {
         let now = Moment::now(core.clock.as_ref());
         core.store.update(id, |job| {
             job.advance(Phase::Terminating, now);
-            job.ask_to_stop(Stop::Deleted);
+            job.ask_to_stop(Stop::Reset);
         });
     }
     for id in live {

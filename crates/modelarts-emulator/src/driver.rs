@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::choices::{AutoStopped, Preempted};
-use crate::clock::Moment;
+use crate::clock::{Moment, Sleep};
 use crate::core::Core;
 use crate::events::EventKind;
 use crate::lifecycle::{RestartOn, State, Stop};
@@ -135,7 +135,7 @@ pub(crate) struct Driver {
     /// Whether the limit below has been set.
     timed: bool,
     /// Ready when the job has run as long as it may.
-    pub(crate) out_of_time: Mutex<crate::clock::Sleep>,
+    pub(crate) out_of_time: Mutex<Sleep>,
 }
 
 impl Driver {
@@ -294,6 +294,7 @@ impl Driver {
         if ran {
             self.settle(timing.before_upload).await;
             self.upload().await;
+            self.clear_scratch().await;
         }
         let (mut state, kind) = match &ending {
             Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
@@ -381,6 +382,15 @@ impl Driver {
         self.export_logs().await;
     }
 
+    /// Scratch directories are emptied when the job ends, and not before it runs again in its place.
+    async fn clear_scratch(&self) {
+        for worker in &self.workers {
+            if let Err(error) = self.core.runner.clear_scratch(worker.clone()).await {
+                tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
+            }
+        }
+    }
+
     /// Copies the logs to where the job wants them kept, if it does.
     pub(crate) async fn export_logs(&self) {
         let LogExport::To(path) = &self.request.log_export else {
@@ -440,7 +450,7 @@ impl Driver {
     }
 
     /// Waits, but not longer than until somebody asks to stop.
-    async fn pause(&self, duration: Duration) -> Result<(), Stop> {
+    pub(crate) async fn pause(&self, duration: Duration) -> Result<(), Stop> {
         let sleep = self.core.clock.sleep(duration);
         let mut requests = self.stop.clone();
         tokio::select! {
@@ -448,6 +458,18 @@ impl Driver {
             stop = asked_to_stop(&mut requests) => Err(stop),
             () = sleep => Ok(()),
         }
+    }
+
+    /// How long processes that are asked to end may take: the grace, unless a reset comes.
+    pub(crate) fn patience(&self) -> Sleep {
+        let grace = self.core.clock.sleep(self.core.timing.grace);
+        let mut requests = self.stop.clone();
+        Box::pin(async move {
+            tokio::select! {
+                _ = requests.wait_for(|stop| *stop == Some(Stop::Reset)) => {}
+                () = grace => {}
+            }
+        })
     }
 
     /// Waits after the end of the code: only a deletion or the end of the emulator cuts it short.
@@ -475,7 +497,7 @@ fn stop_event(why: Stop) -> Option<EventKind> {
         Stop::ByUser => Some(EventKind::StoppedByUser),
         Stop::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
         // Its event is written when the deletion is asked for.
-        Stop::Deleted | Stop::Shutdown => None,
+        Stop::Deleted | Stop::Shutdown | Stop::Reset => None,
     }
 }
 

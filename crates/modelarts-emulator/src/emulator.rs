@@ -526,7 +526,7 @@ impl Builder {
             Some(script) => {
                 let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
                 let metrics = Arc::clone(&metrics);
-                SimulatedRunner::new(data.root(), script, obs, clock, metrics)
+                SimulatedRunner::new(data.root(), script, obs, clock, metrics, self.log_cap)
                     .map(|runner| Arc::new(runner) as _)
             }
             None => {
@@ -534,7 +534,6 @@ impl Builder {
                     obs: obs.clone(),
                     datasets: self.datasets.clone(),
                     nfs: self.nfs.clone(),
-                    clock: Arc::clone(&self.clock),
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
                     install_packages: self.install_packages,

@@ -29,6 +29,7 @@ mod answer;
 mod bells;
 mod body;
 mod call;
+mod capped_log;
 mod channel;
 mod choices;
 mod clock;

@@ -109,12 +109,23 @@ pub(crate) enum Stop {
     Deleted,
     /// The emulator itself ends.
     Shutdown,
+    /// `POST /_emulator/reset`: without any grace.
+    Reset,
 }
 
 impl Stop {
     /// Whether the steps that follow the end of the code are still worth their delays.
     pub(crate) const fn in_a_hurry(self) -> bool {
-        matches!(self, Self::Deleted | Self::Shutdown)
+        self.urgency() > 0
+    }
+
+    /// A request replaces an earlier one that is less urgent.
+    pub(crate) const fn urgency(self) -> u8 {
+        match self {
+            Self::ByUser | Self::AfterHours(_) => 0,
+            Self::Deleted | Self::Shutdown => 1,
+            Self::Reset => 2,
+        }
     }
 }
 

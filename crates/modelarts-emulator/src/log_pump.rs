@@ -1,7 +1,7 @@
 //! From the output of a worker's processes into its log files, up to a size.
 
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
+
+use crate::capped_log;
 
 /// How long to wait for the rest of the output when all known processes have gone. Whoever has run
 /// away from its process group may hold the pipe open for ever.
@@ -127,24 +129,9 @@ fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
 }
 
 impl Log {
-    /// Writes as long as there is room, whoever has filled it; the rest is lost, as on the
-    /// service.
     fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
-        if self.overflowed {
-            return Ok(());
-        }
-        let room = cap.saturating_sub(self.file.metadata()?.len());
-        let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-        let (kept, lost) = bytes.split_at(count);
-        self.file.write_all(kept)?;
-        if !lost.is_empty() {
-            self.overflowed = true;
-            // domain.md section 8, with the cap filled in.
-            let line = format!(
-                "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
-                lost.len()
-            );
-            self.file.write_all(line.as_bytes())?;
+        if !self.overflowed {
+            self.overflowed = capped_log::append(&mut self.file, bytes, cap)?;
         }
         Ok(())
     }

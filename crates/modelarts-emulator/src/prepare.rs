@@ -55,6 +55,7 @@ impl Driver {
         if self.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
+            self.pause(runner.download_time(worker)).await?;
             let result = runner.download_code(worker.clone()).await;
             let seconds = self.now().seconds_since(begin);
             let task = task.clone();

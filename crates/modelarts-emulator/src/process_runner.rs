@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::channel::{Channel, Place, Volume, VolumeSource};
-use crate::clock::{Clock, Sleep};
+use crate::clock::Sleep;
 use crate::confined::{self, Confined, Stray};
 use crate::environment;
 use crate::home::HomePath;
@@ -47,7 +48,6 @@ pub(crate) struct Settings {
     pub(crate) datasets: Option<PathBuf>,
     /// `<server>/<path>` are file systems in here.
     pub(crate) nfs: Option<PathBuf>,
-    pub(crate) clock: Arc<dyn Clock>,
     /// Where the emulator listens: `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
     /// The most bytes of a log.
@@ -141,8 +141,13 @@ impl ProcessRunner {
         let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
         let link = directory.directory(Path::new(parent))?.join(name);
         match std::os::unix::fs::symlink(&real, &link) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
+            // The code is started again in its place, or as another trial.
+            Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("a volume cannot be mounted at /{place}: {error}"),
+            )),
+            Ok(()) => Ok(()),
         }
     }
 
@@ -154,9 +159,7 @@ impl ProcessRunner {
     fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
         let request = &worker.request;
         let directory = self.files.directory(worker)?;
-        for scratch in ["tmp", "cache"] {
-            directory.directory(Path::new(scratch))?;
-        }
+        directory.directory(Path::new("tmp"))?;
         directory.directory(request.job_dir().relative())?;
         for output in &request.outputs {
             directory.directory(output.local_dir.relative())?;
@@ -164,6 +167,7 @@ impl ProcessRunner {
         for volume in &request.volumes {
             self.mount(&directory, volume)?;
         }
+        self.files.scratch(&directory)?;
         let home = request
             .working_dir
             .clone()
@@ -239,7 +243,6 @@ impl ProcessRunner {
             name,
             pumping: Some(pumping),
             pump,
-            clock: Arc::clone(&self.settings.clock),
             alive: self.alive.clone(),
             leftovers: self.leftovers.clone(),
         })
@@ -367,6 +370,11 @@ impl Runner for ProcessRunner {
         }))
     }
 
+    fn clear_scratch(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let files = self.files.clone();
+        Box::pin(blocking(move || files.clear_scratch(&worker)))
+    }
+
     fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
@@ -450,7 +458,6 @@ struct ProcessRun {
     name: String,
     pump: Pump,
     pumping: Option<JoinHandle<()>>,
-    clock: Arc<dyn Clock>,
     alive: Alive,
     leftovers: Leftovers,
 }
@@ -523,10 +530,9 @@ impl Run for ProcessRun {
         })
     }
 
-    fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
         Box::pin(async move {
             self.signal(Signal::TERM);
-            let patience = self.clock.sleep(grace);
             let ended = async {
                 let code = self.leader().await;
                 self.group_gone().await;
@@ -555,7 +561,7 @@ impl Run for NeverStarted {
         Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }
 
-    fn terminate(&mut self, _grace: Duration) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, i32> {
         Box::pin(std::future::ready(COMMAND_NOT_FOUND))
     }
 }

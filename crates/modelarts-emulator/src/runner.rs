@@ -80,6 +80,10 @@ pub(crate) struct LogTail {
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// A new container: nothing is left of an earlier run but the log.
     fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
+    /// How long the code directory takes to arrive, beside the copying.
+    fn download_time(&self, _worker: &Worker) -> Duration {
+        Duration::ZERO
+    }
     /// Copies the code directory to its place.
     fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the input with this index to its place.
@@ -96,6 +100,8 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn look(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
     fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
+    /// Empties the scratch directory of a worker whose job has ended.
+    fn clear_scratch(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the log to where the job wants it kept.
     fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>>;
     /// Adds to the log of a worker that does not run.
@@ -127,6 +133,6 @@ pub(crate) trait Run: Send {
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Asks all processes to end, forces them after `grace`, and returns when they have gone.
-    fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32>;
+    /// Asks all processes to end, forces them when `patience` has, and returns when they have gone.
+    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32>;
 }

@@ -1,12 +1,11 @@
 //! Runs nothing: jobs do what a [`Script`] says, on the emulator's clock.
 //!
 //! A run is one sleep on the clock, however long it lasts; its log and its metrics are worked out
-//! from the script when somebody asks. Nothing here waits for another thread, so that a clock that
+//! from the script when somebody asks, and the log is written then. Nothing here waits for another thread, so that a clock that
 //! is moved step by step finds all work done at each step.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
+use crate::capped_log;
 use crate::clock::{Clock, Moment, Sleep};
 use crate::confined::Confined;
 use crate::flavors;
@@ -38,6 +38,8 @@ struct Shared {
     files: WorkerFiles,
     obs: Confined,
     metrics: Arc<Metrics>,
+    /// The most bytes of a log.
+    log_cap: u64,
     /// Those that run, by the name of their log.
     running: Mutex<HashMap<String, Arc<Running>>>,
 }
@@ -46,6 +48,15 @@ struct Shared {
 struct Running {
     plan: Plan,
     start: Moment,
+    written: Mutex<Written>,
+}
+
+/// What of the log of a run is in its files.
+#[derive(Debug, Default)]
+struct Written {
+    bytes: usize,
+    /// Its own log, and for a trial that of its worker.
+    full: [bool; 2],
 }
 
 impl SimulatedRunner {
@@ -55,6 +66,7 @@ impl SimulatedRunner {
         obs: Confined,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
+        log_cap: u64,
     ) -> io::Result<Self> {
         Ok(Self(Arc::new(Shared {
             script,
@@ -62,6 +74,7 @@ impl SimulatedRunner {
             files: WorkerFiles::new(data_dir)?,
             obs,
             metrics,
+            log_cap,
             running: Mutex::default(),
         })))
     }
@@ -75,6 +88,33 @@ impl Shared {
     fn now(&self) -> Moment {
         Moment::now(self.clock.as_ref())
     }
+
+    /// Writes what a run has said by now and what is not in its files yet. Only what is there is
+    /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
+    fn write(&self, worker: &Worker, running: &Running) -> io::Result<()> {
+        let said = running.plan.log(self.now().since(running.start));
+        let mut written = running.written.lock();
+        let new = said.as_bytes().get(written.bytes..).unwrap_or_default();
+        if new.is_empty() {
+            return Ok(());
+        }
+        written.bytes = said.len();
+        let mut logs = self.files.open_logs(worker)?;
+        for (log, full) in logs.iter_mut().zip(&mut written.full) {
+            if !*full {
+                *full = capped_log::append(log, new, self.log_cap)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what a worker has said, if it runs.
+    fn write_if_running(&self, worker: &Worker) -> io::Result<()> {
+        match self.running.lock().get(&worker.log_name()) {
+            Some(running) => self.write(worker, running),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Runner for SimulatedRunner {
@@ -83,16 +123,16 @@ impl Runner for SimulatedRunner {
         done()
     }
 
+    fn download_time(&self, worker: &Worker) -> Duration {
+        Plan::of(&self.0.script, worker).download
+    }
+
     fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        let plan = Plan::of(&self.0.script, &worker);
-        async move {
-            self.0.clock.sleep(plan.download).await;
-            match plan.download_error {
-                Some(cause) => Err(io::Error::other(cause)),
-                None => Ok(()),
-            }
-        }
-        .boxed()
+        let downloaded = match Plan::of(&self.0.script, &worker).download_error {
+            Some(cause) => Err(io::Error::other(cause)),
+            None => Ok(()),
+        };
+        std::future::ready(downloaded).boxed()
     }
 
     fn download_input(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
@@ -119,7 +159,11 @@ impl Runner for SimulatedRunner {
             let values = plan.metrics.clone();
             self.0.metrics.begin(worker.pod(), start, values);
         }
-        let running = Arc::new(Running { plan, start });
+        let running = Arc::new(Running {
+            plan,
+            start,
+            written: Mutex::default(),
+        });
         let sleep = match running.plan.fault() {
             Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
             _ => self.0.clock.sleep(running.plan.lively()),
@@ -148,8 +192,13 @@ impl Runner for SimulatedRunner {
         done()
     }
 
+    fn clear_scratch(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
     fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
-        let exported = self.0.files.export_log(&worker, &self.0.obs, &to);
+        let written = self.0.write_if_running(&worker);
+        let exported = written.and_then(|()| self.0.files.export_log(&worker, &self.0.obs, &to));
         std::future::ready(exported).boxed()
     }
 
@@ -160,25 +209,9 @@ impl Runner for SimulatedRunner {
     }
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
-        let tail = || {
-            // Taken together, so that a run that ends now is not counted twice.
-            let running = self.0.running.lock();
-            let mut tail = self.0.files.log_tail(&worker, limit)?;
-            if let Some(running) = running.get(&worker.log_name()) {
-                let written = running.plan.log(self.0.now().since(running.start));
-                if !written.is_empty() {
-                    let mut whole = tail.unwrap_or_default();
-                    whole.full_size += written.len() as u64;
-                    whole.content.extend(written.into_bytes());
-                    let kept = usize::try_from(limit).unwrap_or(usize::MAX);
-                    let surplus = whole.content.len().saturating_sub(kept);
-                    whole.content.drain(..surplus);
-                    tail = Some(whole);
-                }
-            }
-            Ok(tail)
-        };
-        std::future::ready(tail()).boxed()
+        let written = self.0.write_if_running(&worker);
+        let tail = written.and_then(|()| self.0.files.log_tail(&worker, limit));
+        std::future::ready(tail).boxed()
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
@@ -227,20 +260,13 @@ impl SimulatedRun {
     fn end(&self) {
         let (shared, worker) = (&self.shared, &self.worker);
         let now = shared.now();
-        let written = self.running.plan.log(now.since(self.running.start));
         let mut running = shared.running.lock();
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
-        if !written.is_empty() {
-            let logs = shared.files.open_logs(worker);
-            let write = |mut logs: Vec<File>| {
-                logs.iter_mut()
-                    .try_for_each(|log| log.write_all(written.as_bytes()))
-            };
-            if let Err(error) = logs.and_then(write) {
-                tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
-            }
+        // Still locked, so that nobody reads the log before the last of it is there.
+        if let Err(error) = shared.write(worker, &self.running) {
+            tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
         drop(running);
         shared.metrics.end(&worker.pod(), now);
@@ -264,16 +290,15 @@ impl Run for SimulatedRun {
         .boxed()
     }
 
-    fn terminate(&mut self, grace: Duration) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
         async move {
             let hangs = self.running.plan.fault().is_some();
             let code = if self.running.plan.ignores_sigterm {
                 // Unless it ends by itself meanwhile.
-                let grace = self.shared.clock.sleep(grace);
                 tokio::select! {
                     biased;
                     () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
-                    () = grace => KILLED,
+                    () = patience => KILLED,
                 }
             } else {
                 TERMINATED

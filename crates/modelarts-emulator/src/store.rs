@@ -198,7 +198,7 @@ impl Job {
     /// more urgent.
     pub(crate) fn ask_to_stop(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
-            let replace = current.is_none_or(|current| !current.in_a_hurry() && why.in_a_hurry());
+            let replace = current.is_none_or(|current| current.urgency() < why.urgency());
             if replace {
                 *current = Some(why);
             }

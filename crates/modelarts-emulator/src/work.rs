@@ -106,7 +106,6 @@ impl Driver {
         runs: &mut [(String, Box<dyn Run>)],
         hangs: u32,
     ) -> (Turn, Option<TaskFailure>) {
-        let grace = self.core.timing.grace;
         let mut ended = vec![false; runs.len()];
         let mut failure: Option<TaskFailure> = None;
         let turn = {
@@ -183,7 +182,10 @@ impl Driver {
             .iter_mut()
             .enumerate()
             .filter(|(index, _)| !ended[*index])
-            .map(|(_, (task, run))| async move { (task.clone(), run.terminate(grace).await) });
+            .map(|(_, (task, run))| {
+                let patience = self.patience();
+                async move { (task.clone(), run.terminate(patience).await) }
+            });
         let mut rest: FuturesUnordered<_> = rest.collect();
         while let Some((task, exit_code)) = rest.next().await {
             self.note(EventKind::TaskFinished {

@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::confined::{self, Confined, Stray};
-use crate::home::{HomePath, MA_LOG_DIR};
+use crate::home::{HomePath, MA_HOME, MA_LOG_DIR};
 use crate::obs::ObsPath;
 use crate::runner::{LogTail, Worker};
+
+/// Its name in the directory of a worker and in the home directory.
+const SCRATCH: &str = "cache";
 
 /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
 #[derive(Clone, Debug)]
@@ -22,6 +26,31 @@ impl WorkerFiles {
     pub(crate) fn directory(&self, worker: &Worker) -> io::Result<Confined> {
         let below = Path::new(&worker.job_id).join(worker.task());
         Confined::create(&self.0.directory(&below)?)
+    }
+
+    /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
+    /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
+    pub(crate) fn scratch(&self, directory: &Confined) -> io::Result<()> {
+        let scratch = directory.directory(Path::new(SCRATCH))?;
+        let home = directory.directory(HomePath::fixed(MA_HOME).relative())?;
+        match symlink(scratch, home.join(SCRATCH)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Empties the scratch directory, if there is one.
+    pub(crate) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
+        let scratch = self
+            .of_job(&worker.job_id)
+            .join(worker.task())
+            .join(SCRATCH);
+        // If the job has put a link in its place, that is taken away and not followed.
+        match fs::remove_dir_all(&scratch) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => fs::create_dir(&scratch),
+        }
     }
 
     /// The log, to write at its end.

@@ -192,13 +192,16 @@ impl Driver {
         let mut look = self.core.runner.look(&worker);
         let stop = self.asked_to_end(&id);
         tokio::pin!(stop);
-        let grace = self.core.timing.grace;
         let (exit, on_purpose) = loop {
             tokio::select! {
                 biased;
                 exit = run.wait() => break (exit, false),
-                () = told(&mut ended) => break (Exit::Code(run.terminate(grace).await), true),
-                () = &mut stop => break (Exit::Code(run.terminate(grace).await), true),
+                () = told(&mut ended) => {
+                    break (Exit::Code(run.terminate(self.patience()).await), true);
+                }
+                () = &mut stop => {
+                    break (Exit::Code(run.terminate(self.patience()).await), true);
+                }
                 () = look.as_mut() => {
                     self.scrape(tuning, &worker, &mut scraper, false).await;
                     look = self.core.runner.look(&worker);

@@ -1,9 +1,9 @@
 //! The routes for testers: clock, reset, pages that go wrong; and what an earlier start has left.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Emulator, Fault, FaultRule, ManualClock, Timing};
+use modelarts_emulator::{Emulator, Fault, FaultRule, ManualClock, RunnerKind, Script, Timing};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Reply, Site, is_alive};
@@ -57,6 +57,47 @@ async fn a_reset_leaves_nothing() {
     let list = site.client.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
     site.run(&site.script("done", "")).await;
+}
+
+/// What a reset would have to wait for on a clock that nobody moves: a grace, also one that has
+/// begun, and code that is on its way.
+#[tokio::test]
+async fn a_reset_waits_for_no_clock() {
+    let reset = async |site: &Site| {
+        let answer = post(site, "/_emulator/reset", json!({}));
+        let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
+        assert_eq!(answer.expect("no answer").status, 204);
+        let list = site.client.post("/training-job-searches", &json!({})).await;
+        assert_eq!(list.json()["total"], 0);
+    };
+    let (site, _clock) = Site::standing_still().await;
+    let gate = Gate::new().await;
+    let script = gate.python()
+        + "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: gate()\n";
+    site.create(&site.script("ignores", &script)).await;
+    let ignores = gate.reached().await;
+    let stopped = site.create(&site.script("stopped", &script)).await;
+    let also_ignores = gate.reached().await;
+    assert_eq!(site.terminate(&stopped).await.status, 202);
+    reset(&site).await;
+    ignores.gone().await;
+    also_ignores.gone().await;
+
+    for run in [
+        json!({"seconds": 3600, "ignores_sigterm": true}),
+        json!({"download_seconds": 3600}),
+    ] {
+        let script = Script::from_json(&json!({"default": [run]}).to_string()).unwrap();
+        let clock = Arc::new(ManualClock::at(SystemTime::now()));
+        let site = Site::with(|builder| {
+            builder
+                .clock(clock as _)
+                .runner(RunnerKind::Simulated(script))
+        })
+        .await;
+        site.create(&site.script("simulated", "")).await;
+        reset(&site).await;
+    }
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::program::{Program, serve_in};
+use crate::program::{Program, serve_with};
 use crate::support::Client;
 
 const SEED: u64 = 20_260_115;
@@ -83,6 +83,13 @@ struct Moment {
 }
 
 impl Moment {
+    fn after(answers: usize) -> Self {
+        Self {
+            left: AtomicUsize::new(answers),
+            come: Notify::new(),
+        }
+    }
+
     fn answered(&self) {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.come.notify_one();
@@ -111,8 +118,8 @@ async fn send(
 }
 
 /// The program, whose messages nobody reads.
-async fn start(place: &Path) -> Program {
-    let mut program = serve_in(place).await;
+async fn start(place: &Path, flags: &[&str]) -> Program {
+    let mut program = serve_with(place, flags).await;
     let mut messages = program.child.stderr.take().unwrap();
     tokio::spawn(async move { tokio::io::copy(&mut messages, &mut tokio::io::sink()).await });
     program
@@ -123,6 +130,19 @@ fn path(id: &str) -> String {
 }
 
 impl Witness {
+    fn new(name: usize, gate: u16) -> Self {
+        Self {
+            name,
+            dice: Dice(SEED + 1 + name as u64),
+            jobs: Vec::new(),
+            deleted: Vec::new(),
+            asked: None,
+            made: 0,
+            interrupted: 0,
+            gate,
+        }
+    }
+
     fn request(&mut self) -> (String, Value) {
         self.made += 1;
         let name = format!("job-{}-{}", self.name, self.made);
@@ -412,6 +432,47 @@ impl Gate {
     }
 }
 
+/// Simulated jobs write their logs when somebody asks for them: what was shown must be there again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kills_lose_nothing_of_simulated_jobs() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(place.path().join("obs")).unwrap();
+    let script = place.path().join("script.json");
+    let run = json!({
+        "seconds": 0.5, "log": [{"at": 0, "every": 0.001, "line": "run {run}, line {n}"}],
+    });
+    std::fs::write(&script, json!({"default": [run]}).to_string()).unwrap();
+    let script = script.to_str().unwrap();
+    let flags = ["--runner", "simulated", "--script", script];
+    let mut dice = Dice(SEED);
+    let mut witness = Witness::new(0, 0);
+    let mut lines = 0;
+    for _ in 0..10 {
+        let mut program = start(place.path(), &flags).await;
+        witness.verify(&program.client).await;
+        let moment = Moment::after(10 + dice.below(3 * ANSWERS));
+        let load = witness.load(&program.client, &moment);
+        let child = &mut program.child;
+        let kill = async {
+            moment.come.notified().await;
+            child.start_kill().unwrap();
+            child.wait().await.unwrap();
+        };
+        futures::future::join(kill, load).await;
+        lines += witness
+            .jobs
+            .iter()
+            .map(|job| job.log.lines().count())
+            .sum::<usize>();
+    }
+    let program = start(place.path(), &flags).await;
+    witness.verify(&program.client).await;
+    witness.all_end(&program.client).await;
+    let told = format!("{lines} lines seen, {} interruptions", witness.interrupted);
+    println!("{told}");
+    assert!(lines > 100 && witness.interrupted > 3, "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_kills_lose_nothing() {
     println!("seed {SEED}");
@@ -420,29 +481,15 @@ async fn a_hundred_kills_lose_nothing() {
     let gate = Gate::default();
     let port = gate.start().await;
     let mut dice = Dice(SEED);
-    let mut witnesses: Vec<Witness> = (0..CLIENTS)
-        .map(|name| Witness {
-            name,
-            dice: Dice(SEED + 1 + name as u64),
-            jobs: Vec::new(),
-            deleted: Vec::new(),
-            asked: None,
-            made: 0,
-            interrupted: 0,
-            gate: port,
-        })
-        .collect();
+    let mut witnesses: Vec<Witness> = (0..CLIENTS).map(|name| Witness::new(name, port)).collect();
     let (mut unanswered, mut left) = (0, 0);
     for round in 0..KILLS {
-        let mut program = start(place.path()).await;
+        let mut program = start(place.path(), &[]).await;
         left += gate.only_children_of(&program.client.url).await;
         let client = &program.client;
         let checks = witnesses.iter_mut().map(|witness| witness.verify(client));
         futures::future::join_all(checks).await;
-        let moment = Moment {
-            left: AtomicUsize::new(1 + dice.below(ANSWERS)),
-            come: Notify::new(),
-        };
+        let moment = Moment::after(1 + dice.below(ANSWERS));
         let loads = witnesses
             .iter_mut()
             .map(|witness| witness.load(client, &moment));
@@ -460,7 +507,7 @@ async fn a_hundred_kills_lose_nothing() {
         unanswered += witnesses.iter().filter(|w| w.asked.is_some()).count();
     }
 
-    let program = start(place.path()).await;
+    let program = start(place.path(), &[]).await;
     left += gate.only_children_of(&program.client.url).await;
     gate.open();
     let (mut kept, mut deleted, mut interrupted) = (0, 0, 0);

@@ -469,3 +469,34 @@ async fn a_job_can_be_ended_in_every_second_of_its_life() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
+    let script = json!({"default": [{
+        "seconds": 600, "log": [{"at": 0, "every": 1, "line": "line {n}"}],
+    }]});
+    let simulation = Simulation::with(script, |builder| builder.log_cap(20)).await;
+    let site = &simulation.site;
+    let mut job = site.script("talks", "");
+    job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/logs/"});
+    let id = simulation.create(&job).await;
+    simulation.pass(60).await;
+    let below = "/tasks/worker-0/logs/preview";
+    let early = simulation.get(&id, below).await;
+    let kept = "line 0\nline 1\nline 2";
+    let log = early["content"].as_str().unwrap();
+    assert!(
+        log.starts_with(&format!(
+            "{kept}\nmodelarts-pope: log length overflow(max:20;"
+        )),
+        "{log}"
+    );
+    simulation.pass(600).await;
+    // It is said once.
+    assert_eq!(
+        simulation.get(&id, below).await["content"],
+        early["content"]
+    );
+    let exported = site.get(&format!("bucket/logs/modelarts-job-{id}-worker-0.log"));
+    assert_eq!(exported, log);
+}

@@ -146,6 +146,58 @@ async fn a_log_has_a_cap() {
     assert_eq!(site.phase(&id).await, "Completed");
 }
 
+/// `/cache` of the service, linked below the home directory there.
+#[tokio::test]
+async fn the_cache_is_a_link_in_the_home_and_empty_in_the_end() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let script = gate.python()
+        + r#"
+import os
+cache = os.path.join(os.environ["MA_HOME"], "cache")
+print(os.path.islink(cache), os.listdir(cache))
+os.makedirs(os.path.join(cache, "deep"))
+open(os.path.join(cache, "deep", "file"), "w").write("x")
+gate()
+"#;
+    let id = site.create(&site.script("cache", &script)).await;
+    let waiting = gate.reached().await;
+    let cache = site.worker(&id).join("cache");
+    assert_eq!(fs::read_to_string(cache.join("deep/file")).unwrap(), "x");
+    waiting.let_through().await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.log(&id).await, "True []\n");
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+
+    // What a job puts in its place is taken away, what that leads to is not.
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("kept"), "").unwrap();
+    let script = format!(
+        "import os\ncache = os.path.realpath(os.environ['MA_HOME'] + '/cache')\nos.rmdir(cache)\nos.symlink({:?}, cache)\n",
+        outside.path()
+    );
+    let id = site.run(&site.script("link", &script)).await;
+    assert_eq!(site.phase(&id).await, "Completed");
+    assert!(outside.path().join("kept").exists());
+}
+
+#[tokio::test]
+async fn a_volume_does_not_hide_what_is_there() {
+    let site = Site::start().await;
+    site.put("bucket/data/x", "");
+    let mut job = site.script("hidden", "print('never')");
+    job["spec"] = json!({
+        "resource": {"pool_id": "pool-cpu"},
+        "volumes": [{"obs": {"obs_path": "/bucket/data/", "local_path": "/home/ma-user/here"}}],
+    });
+    job["algorithm"]["local_code_dir"] = "/home/ma-user/here".into();
+    let id = site.run(&job).await;
+    assert_eq!(site.phase(&id).await, "Failed");
+    let log = site.log(&id).await;
+    let said = "a volume cannot be mounted at /home/ma-user/here: File exists";
+    assert!(log.contains(said), "{log}");
+}
+
 #[tokio::test]
 async fn three_workers_of_the_example_meet_and_add_up() {
     let site = Site::start().await;
