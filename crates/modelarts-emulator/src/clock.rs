@@ -254,6 +254,11 @@ impl Moment {
     pub(crate) fn parse_millis(text: &str) -> Option<Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let millis: i64 = digits.then(|| text.parse().ok())??;
+        Self::in_range(millis)
+    }
+
+    /// Nothing beyond the years -9999 and 9999.
+    pub(crate) fn in_range(millis: i64) -> Option<Self> {
         Timestamp::from_millisecond(millis).ok()?;
         Some(Self(millis))
     }

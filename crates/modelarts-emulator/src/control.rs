@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -19,7 +20,7 @@ use crate::driver;
 use crate::error::ApiError;
 use crate::faults::FaultRule;
 use crate::lifecycle::{State as Phase, Stop};
-use crate::routes::new_request_id;
+use crate::routes::{MAX_BODY, new_request_id};
 use crate::seeds::Seeds;
 use crate::store::Job;
 
@@ -36,6 +37,14 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+}
+
+/// A body, unless it is too large.
+type Given = Result<Bytes, BytesRejection>;
+
+fn whole(body: Given) -> Result<Bytes, ApiError> {
+    body.map_err(|_| ApiError::body_too_large())
 }
 
 async fn health(State(core): State<Arc<Core>>) -> Response {
@@ -52,15 +61,17 @@ async fn list_faults(State(core): State<Arc<Core>>) -> Response {
     reply(Ok(Answer::json(StatusCode::OK, json!(core.faults.list()))))
 }
 
-async fn add_fault(State(core): State<Arc<Core>>, body: Bytes) -> Response {
-    let rule = serde_json::from_slice::<Value>(&body)
-        .map_err(|error| error.to_string())
-        .and_then(|json| FaultRule::from_json(&json))
-        .and_then(|rule| core.faults.add(rule.clone()).map(|()| rule));
-    reply(match rule {
-        Ok(rule) => Ok(Answer::json(StatusCode::CREATED, json!(rule))),
-        Err(sentence) => Err(ApiError::bad_control_request(sentence)),
-    })
+async fn add_fault(State(core): State<Arc<Core>>, body: Given) -> Response {
+    reply(whole(body).and_then(|body| {
+        let rule = serde_json::from_slice::<Value>(&body)
+            .map_err(|error| error.to_string())
+            .and_then(|json| FaultRule::from_json(&json))
+            .and_then(|rule| core.faults.add(rule.clone()).map(|()| rule));
+        match rule {
+            Ok(rule) => Ok(Answer::json(StatusCode::CREATED, json!(rule))),
+            Err(sentence) => Err(ApiError::bad_control_request(sentence)),
+        }
+    }))
 }
 
 async fn clear_faults(State(core): State<Arc<Core>>) -> Response {
@@ -77,7 +88,11 @@ async fn last_requests(State(core): State<Arc<Core>>) -> Response {
 }
 
 /// Puts jobs there, and answers with their ids.
-async fn seed(State(core): State<Arc<Core>>, body: Bytes) -> Response {
+async fn seed(State(core): State<Arc<Core>>, body: Given) -> Response {
+    let body = match whole(body) {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
     let seeds = Seeds::from_json(&String::from_utf8_lossy(&body));
     let planted = match seeds {
         Ok(seeds) => seeds.plant(&core, false).await,
@@ -101,7 +116,11 @@ const FURTHEST: f64 = 315_360_000.0;
 
 /// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
 /// that was due.
-async fn move_clock(State(core): State<Arc<Core>>, body: Bytes) -> Response {
+async fn move_clock(State(core): State<Arc<Core>>, body: Given) -> Response {
+    let body = match whole(body) {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
     let seconds = serde_json::from_slice::<Value>(&body)
         .ok()
         .and_then(|body| body.get("advance_seconds")?.as_f64())

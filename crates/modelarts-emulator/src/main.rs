@@ -388,7 +388,16 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::File(path.to_owned(), error.to_string()))
+    std::fs::read_to_string(path).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "there is no such file: name one that exists, as seen from the current directory"
+                    .to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Failure::File(path.to_owned(), what)
+    })
 }
 
 #[derive(Debug)]

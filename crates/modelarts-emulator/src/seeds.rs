@@ -92,7 +92,7 @@ impl TryFrom<Value> for Time {
     fn try_from(value: Value) -> Result<Self, String> {
         let moment = match &value {
             Value::String(text) => Moment::parse(text),
-            value => value.as_i64().map(Moment::from_millis),
+            value => value.as_i64().and_then(Moment::in_range),
         };
         let sentence = || format!("a time is RFC 3339 or milliseconds, not {value}");
         moment.map(Self).ok_or_else(sentence)
@@ -113,6 +113,8 @@ impl std::error::Error for SeedError {}
 
 /// The most jobs of one seed.
 const MOST: u32 = 1_000_000;
+/// So many are put there before those are written.
+const PORTION: usize = 1000;
 
 impl Seeds {
     /// Reads seeds. Whether they can be put there is seen only by an emulator.
@@ -130,44 +132,13 @@ impl Seeds {
         core: &Arc<Core>,
         again: bool,
     ) -> Result<Vec<String>, SeedError> {
-        let now = Moment::now(core.clock.as_ref());
-        let mut grown = Vec::new();
-        for (at, seed) in self.jobs.iter().enumerate() {
-            let place = |sentence: String| SeedError(format!("jobs[{at}]{sentence}"));
-            let count = seed.count.unwrap_or(1);
-            if !(1..=MOST).contains(&count) {
-                return Err(place(format!(".count must be between 1 and {MOST}")));
-            }
-            let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
-            if count > 1 && (seed.id.is_some() || !marked) {
-                let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
-                return Err(place(sentence.to_owned()));
-            }
-            for n in 0..count {
-                grown.push((seed, seed.grow(core, n, now).map_err(place)?));
-            }
-        }
+        self.check(core)?;
         let mut ids = Vec::new();
-        for (seed, job) in grown {
-            let (id, name) = (job.id.clone(), job.request.name.clone());
-            let taken = core.store.is_taken(&job.project, &name);
-            if again && taken.unwrap_or_default() {
-                continue;
+        if let Err(error) = self.plant_all(core, again, &mut ids).await {
+            for id in &ids {
+                driver::forget(core, id).await;
             }
-            let there = core.store.read(&id, |_| ()).is_some();
-            let planted = if there {
-                Err(format!("there is a job with the id {id} already"))
-            } else {
-                put(core, seed, job).await
-            };
-            if let Err(sentence) = planted {
-                for id in &ids {
-                    core.runner.remove(String::clone(id)).await;
-                    core.store.remove(id);
-                }
-                return Err(SeedError(format!("the job {name}: {sentence}")));
-            }
-            ids.push(id);
+            return Err(error);
         }
         let written = core.store.database.written().await;
         written.map_err(|error| SeedError(error.message))?;
@@ -178,6 +149,68 @@ impl Seeds {
         }
         Ok(ids)
     }
+
+    /// Looks at the first and the last job of each seed, before anything is there.
+    fn check(&self, core: &Core) -> Result<(), SeedError> {
+        let now = Moment::now(core.clock.as_ref());
+        for (at, seed) in self.jobs.iter().enumerate() {
+            let count = seed.count.unwrap_or(1);
+            if !(1..=MOST).contains(&count) {
+                let sentence = format!(".count must be between 1 and {MOST}");
+                return Err(misplaced(at, &sentence));
+            }
+            let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
+            if count > 1 && (seed.id.is_some() || !marked) {
+                let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
+                return Err(misplaced(at, sentence));
+            }
+            for n in [0, count - 1] {
+                let grown = seed.grow(core, n, now);
+                grown.map_err(|sentence| misplaced(at, &sentence))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One after the other, because they may be many. `ids` are those of all that was begun, also
+    /// when it fails.
+    async fn plant_all(
+        &self,
+        core: &Arc<Core>,
+        again: bool,
+        ids: &mut Vec<String>,
+    ) -> Result<(), SeedError> {
+        let now = Moment::now(core.clock.as_ref());
+        for (at, seed) in self.jobs.iter().enumerate() {
+            for n in 0..seed.count.unwrap_or(1) {
+                let grown = seed.grow(core, n, now);
+                let job = grown.map_err(|sentence| misplaced(at, &sentence))?;
+                let (id, name) = (job.id.clone(), job.request.name.clone());
+                let taken = core.store.is_taken(&job.project, &name);
+                if again && taken.unwrap_or_default() {
+                    continue;
+                }
+                let refused = |sentence| SeedError(format!("the job {name}: {sentence}"));
+                if core.store.read(&id, |_| ()).is_some() {
+                    let sentence = format!("there is a job with the id {id} already");
+                    return Err(refused(sentence));
+                }
+                ids.push(id);
+                put(core, seed, job).await.map_err(refused)?;
+                if ids.len() % PORTION == 0 {
+                    // Others have their turn, and what waits to be written does not grow.
+                    let written = core.store.database.written().await;
+                    written.map_err(|error| SeedError(error.message))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `sentence` begins with the member behind the place of the seed.
+fn misplaced(at: usize, sentence: &str) -> SeedError {
+    SeedError(format!("jobs[{at}]{sentence}"))
 }
 
 /// Stores a job, its logs and its metrics.

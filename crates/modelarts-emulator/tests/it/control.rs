@@ -100,6 +100,23 @@ async fn a_reset_waits_for_no_clock() {
     }
 }
 
+/// A large body is taken, one that is too large is refused like everywhere.
+#[tokio::test]
+async fn bodies_of_control_routes_may_have_twelve_megabytes() {
+    let site = Site::start().await;
+    let log = "x".repeat(3 << 20);
+    let seeds = json!({"jobs": [{"name": "large", "logs": {"worker-0": log}}]});
+    let reply = post(&site, "/_emulator/seeds", seeds).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+    let id = reply.json()["ids"][0].as_str().unwrap().to_owned();
+    assert_eq!(site.log(&id).await.len(), 3 << 20);
+    for path in ["seeds", "faults", "clock"] {
+        let body = json!("x".repeat(12 << 20));
+        let reply = post(&site, &format!("/_emulator/{path}"), body).await;
+        assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn pages_shift_and_rows_repeat() {
     let site = Site::start().await;

@@ -266,6 +266,10 @@ async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
         (json!({"token": {}}), "token must be a text"),
         (json!({"choose": "x=y"}), "cannot choose: unknown field `x`"),
         (json!({"tokens": "a"}), "unexpected argument '--tokens'"),
+        (
+            json!({"seed": "none.json"}),
+            "cannot use none.json: there is no such file: name one that exists, as seen from the current directory",
+        ),
         (json!({"pool": "p"}), "`p` has no number of nodes"),
         (
             json!({"seed": file("bad.json", json!({"jobs": [{}]}))}),

@@ -208,6 +208,10 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
             "a time is RFC 3339 or milliseconds, not \"soon\"",
         ),
         (
+            json!({"name": "a", "created": i64::MIN}),
+            "a time is RFC 3339 or milliseconds, not -9223372036854775808",
+        ),
+        (
             json!({"name": "a", "count": 2}),
             "jobs[0]: several jobs need the mark {n}",
         ),
@@ -248,6 +252,30 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
     let builder = modelarts_emulator::Emulator::builder();
     let error = builder.seed_jobs(bad).start().await.unwrap_err();
     assert!(matches!(error, StartError::Seeds(_)), "{error}");
+}
+
+/// The second of three has a file in the place of its directory.
+#[tokio::test]
+async fn a_log_that_cannot_be_written_takes_all_with_it() {
+    let site = Site::start().await;
+    let id = "0d2f4b7a-4a0c-4b6e-9a51-3f0f5d7d1c11";
+    let jobs = site.emulator.data_dir().join("jobs");
+    std::fs::write(jobs.join(id), "").unwrap();
+    let logs = json!({"worker-0": "a line"});
+    let seeds = json!([
+        {"name": "a", "logs": logs},
+        {"name": "b", "id": id, "logs": logs, "metrics": {"worker-0": {"cpuUsage": [1]}}},
+        {"name": "c"},
+    ]);
+    let reply = seed(&site, seeds).await;
+    assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    assert!(
+        said.starts_with("the job b: its log cannot be written"),
+        "{said}"
+    );
+    let list = site.client.post("/training-job-searches", &json!({})).await;
+    assert_eq!(list.json()["total"], 0);
 }
 
 #[tokio::test]
