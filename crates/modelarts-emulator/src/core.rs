@@ -1,5 +1,6 @@
 //! What all requests and all jobs of one emulator share.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,8 +32,8 @@ use crate::timing::Timing;
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) accounts: Accounts,
-    /// The port it listens on, for its own origin.
-    pub(crate) port: u16,
+    /// Where it listens: its own origin, and where its links lead.
+    pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
@@ -66,7 +67,7 @@ pub(crate) struct Parts {
     pub(crate) accounts: Accounts,
     pub(crate) quotas: Quotas,
     pub(crate) one_job_per_output: bool,
-    pub(crate) port: u16,
+    pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
@@ -84,7 +85,7 @@ impl Core {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
         Arc::new(Self {
             accounts: parts.accounts,
-            port: parts.port,
+            address: parts.address,
             clock: parts.clock,
             timing: parts.timing,
             wording: parts.wording,

@@ -575,7 +575,7 @@ impl Builder {
             quotas: Quotas::new(&database, self.quota),
             store: Store::new(database),
             one_job_per_output: self.one_job_per_output,
-            port: address.port(),
+            address,
             clock: self.clock,
             timing: self.timing,
             wording: self.wording,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::HeaderName;
 use axum::http::{HeaderValue, StatusCode};
@@ -36,35 +36,38 @@ fn error(status: StatusCode, message: &str) -> Answer {
     Answer::json(status, body)
 }
 
-fn reply(answer: Answer) -> Response {
+/// One id for the header, for IAM's own header, and for the body of an error.
+fn reply(result: Result<Answer, ApiError>) -> Response {
     let id = new_request_id();
+    let answer = result.unwrap_or_else(|error| Answer::error(&error, &id));
     let trace = HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"));
     answer
         .header(HeaderName::from_static("x-iam-trace-id"), trace)
         .into_response(&id)
 }
 
-async fn json_body(body: Body) -> Option<Value> {
-    let bytes = to_bytes(body, MAX_BODY).await.ok()?;
-    serde_json::from_slice(&bytes).ok()
+async fn whole(body: Body) -> Result<Bytes, ApiError> {
+    let read = to_bytes(body, MAX_BODY).await;
+    read.map_err(|_| ApiError::body_too_large())
 }
 
 async fn log_in(State(core): State<Arc<Core>>, request: Request) -> Response {
-    let Some(body) = json_body(request.into_body()).await else {
-        return reply(error(StatusCode::BAD_REQUEST, "Request body is invalid."));
-    };
-    reply(token(&core, &body))
+    let body = whole(request.into_body()).await;
+    reply(body.and_then(|body| match serde_json::from_slice(&body) {
+        Ok(body) => Ok(token(&core, &body)?),
+        Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
+    }))
 }
 
-fn token(core: &Core, body: &Value) -> Answer {
+fn token(core: &Core, body: &Value) -> Result<Answer, ApiError> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let user = "/auth/identity/password/user";
     let methods = body.pointer("/auth/identity/methods");
     if methods != Some(&json!(["password"])) {
-        return error(
+        return Ok(error(
             StatusCode::BAD_REQUEST,
             "Request parameter 'methods' must be [\"password\"].",
-        );
+        ));
     }
     let found = match (
         text(&format!("{user}/name")),
@@ -77,10 +80,10 @@ fn token(core: &Core, body: &Value) -> Answer {
         _ => None,
     };
     let Some(at) = found else {
-        return error(
+        return Ok(error(
             StatusCode::UNAUTHORIZED,
             "The username or password is wrong.",
-        );
+        ));
     };
     let user = core.accounts.user(at);
     let project = (
@@ -94,16 +97,13 @@ fn token(core: &Core, body: &Value) -> Answer {
         (None, None) => false,
     };
     if !fits {
-        return error(
+        return Ok(error(
             StatusCode::UNAUTHORIZED,
             "The project of the scope is not one of the user.",
-        );
+        ));
     }
     let now = Moment::now(core.clock.as_ref());
-    let (token, expires) = match core.accounts.issue(at, now) {
-        Ok(issued) => issued,
-        Err(error) => return refused(&error.into()),
-    };
+    let (token, expires) = core.accounts.issue(at, now)?;
     let domain = json!({"id": user.domain, "name": user.domain});
     let answer = Answer::json(
         StatusCode::CREATED,
@@ -122,32 +122,26 @@ fn token(core: &Core, body: &Value) -> Answer {
             },
         }}),
     );
-    match HeaderValue::from_str(&token) {
+    Ok(match HeaderValue::from_str(&token) {
         Ok(token) => answer.header(HeaderName::from_static("x-subject-token"), token),
         Err(_) => answer,
-    }
+    })
 }
 
 /// Whose request it is, and its body.
 async fn enter(core: &Core, request: Request) -> Result<(usize, String, Vec<u8>), ApiError> {
     let (parts, body) = request.into_parts();
-    let body = to_bytes(body, MAX_BODY)
-        .await
-        .map_err(|_| ApiError::body_too_large())?;
+    let body = whole(body).await?;
     let user = gate::enter(core, &parts, &body)?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
     Ok((user, query, body.to_vec()))
-}
-
-fn refused(core_error: &ApiError) -> Answer {
-    Answer::error(core_error, &new_request_id())
 }
 
 /// The projects that the user has: those of all users of this name.
 async fn projects(State(core): State<Arc<Core>>, request: Request) -> Response {
     let (at, query, _) = match enter(&core, request).await {
         Ok(entered) => entered,
-        Err(error) => return reply(refused(&error)),
+        Err(error) => return reply(Err(error)),
     };
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
     let wanted = wanted.map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned());
@@ -167,12 +161,12 @@ async fn projects(State(core): State<Arc<Core>>, request: Request) -> Response {
     let links = json!({
         "next": null,
         "previous": null,
-        "self": format!("http://127.0.0.1:{}/v3/projects", core.port),
+        "self": format!("http://{}/v3/projects", core.address),
     });
-    reply(Answer::json(
+    reply(Ok(Answer::json(
         StatusCode::OK,
         json!({"projects": projects, "links": links}),
-    ))
+    )))
 }
 
 fn project(core: &Core, user: &User) -> Value {
@@ -185,7 +179,7 @@ fn project(core: &Core, user: &User) -> Value {
         "links": {
             "next": null,
             "previous": null,
-            "self": format!("http://127.0.0.1:{}/v3/projects/{}", core.port, user.project_id),
+            "self": format!("http://{}/v3/projects/{}", core.address, user.project_id),
         },
         "id": user.project_id,
         "enabled": true,
@@ -196,24 +190,24 @@ fn project(core: &Core, user: &User) -> Value {
 async fn keys(State(core): State<Arc<Core>>, request: Request) -> Response {
     let (at, _, body) = match enter(&core, request).await {
         Ok(entered) => entered,
-        Err(error) => return reply(refused(&error)),
+        Err(error) => return reply(Err(error)),
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let asked = body.pointer("/auth/identity/token/duration_seconds");
     let seconds = asked.map_or(Some(900), Value::as_u64);
     let Some(seconds) = seconds.filter(|seconds| (900..=86_400).contains(seconds)) else {
-        return reply(error(
+        return reply(Ok(error(
             StatusCode::BAD_REQUEST,
             "Request parameter 'duration_seconds' must be between 900 and 86400.",
-        ));
+        )));
     };
     let now = Moment::now(core.clock.as_ref());
     let life = Duration::from_secs(seconds);
     let keys = match core.accounts.issue_keys(at, life, now) {
         Ok(keys) => keys,
-        Err(error) => return reply(refused(&error.into())),
+        Err(error) => return reply(Err(error.into())),
     };
-    reply(Answer::json(
+    reply(Ok(Answer::json(
         StatusCode::CREATED,
         json!({"credential": {
             "access": keys.access_key,
@@ -221,5 +215,5 @@ async fn keys(State(core): State<Arc<Core>>, request: Request) -> Response {
             "securitytoken": keys.security_token,
             "expires_at": keys.expires.utc_micros(),
         }}),
-    ))
+    )))
 }

@@ -112,7 +112,7 @@ async fn keep_web_pages_out(
     request: Request,
     next: Next,
 ) -> Response {
-    match guard::check(request.uri(), request.headers(), core.port) {
+    match guard::check(request.uri(), request.headers(), core.address.port()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");

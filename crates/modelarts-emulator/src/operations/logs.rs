@@ -79,8 +79,8 @@ pub(super) async fn link(call: &Call<'_>) -> Outcome {
     let token = call.core.links.make(worker, call.now());
     ok(json!({
         "obs_url": format!(
-            "http://127.0.0.1:{}/_emulator/logs/{token}/{name}",
-            call.core.port
+            "http://{}/_emulator/logs/{token}/{name}",
+            call.core.address
         ),
     }))
 }

@@ -383,3 +383,29 @@ async fn bodies_above_twelve_megabytes_are_refused() {
         "Use a request body smaller than 12 MB."
     );
 }
+
+#[tokio::test]
+async fn answers_of_iam_have_one_id_and_large_bodies_are_refused() {
+    let site = Site::start().await;
+    let url = site.emulator.url();
+    let one_id = |reply: &Reply| {
+        let header = |name: &str| reply.headers[name].to_str().unwrap().to_owned();
+        assert_eq!(header("x-request-id"), header("x-iam-trace-id"));
+        header("x-request-id")
+    };
+    for request in [
+        site.client.http.get(format!("{url}/v3/projects")),
+        site.client
+            .http
+            .post(format!("{url}/v3.0/OS-CREDENTIAL/securitytokens")),
+    ] {
+        let reply = Reply::of(request.send().await.unwrap()).await;
+        assert_eq!(reply.status, 401, "{}", reply.text);
+        assert_eq!(reply.json()["request_id"], one_id(&reply));
+    }
+    let large = vec![b' '; 12 * 1024 * 1024 + 1];
+    let login = site.client.http.post(format!("{url}/v3/auth/tokens"));
+    let reply = Reply::of(login.body(large).send().await.unwrap()).await;
+    assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()));
+    one_id(&reply);
+}

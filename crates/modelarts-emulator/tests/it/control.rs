@@ -117,6 +117,27 @@ async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     }
 }
 
+/// On Linux all of 127.0.0.0/8 is this machine.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn links_lead_to_where_it_listens() {
+    let address = "127.0.0.2:0".parse().unwrap();
+    let site = Site::with(|builder| builder.listen(address).token("t")).await;
+    let own = site.emulator.url();
+    assert!(own.starts_with("http://127.0.0.2:"), "{own}");
+    let id = site.run(&site.script("linked", "print('hello')")).await;
+    let path = format!("/training-jobs/{id}/tasks/worker-0/logs/url");
+    let link = site.client.get(&path).await.json()["obs_url"].take();
+    let log = site.client.http.get(link.as_str().unwrap()).send().await;
+    assert_eq!(log.unwrap().text().await.unwrap(), "hello\n");
+    let projects = format!("{own}/v3/projects");
+    let asked = site.client.http.get(&projects).header("x-auth-token", "t");
+    let listed = Reply::of(asked.send().await.unwrap()).await.json();
+    assert_eq!(listed["links"]["self"], projects);
+    let link = format!("{projects}/{}", site.emulator.project_id());
+    assert_eq!(listed["projects"][0]["links"]["self"], link);
+}
+
 #[tokio::test]
 async fn pages_shift_and_rows_repeat() {
     let site = Site::start().await;
