@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Choices, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds};
+use modelarts_emulator::{
+    Builder, Choices, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds,
+};
 use serde_json::{Value, json};
 
 use crate::support::Site;
@@ -134,4 +136,75 @@ async fn offsets_and_counts() {
     let ids = other.emulator.seed(&seeds).await.unwrap();
     assert_eq!(first(&other, &ids[0]).await, "Training job is running.");
     assert_eq!(list(&other).await, (json!("job-1"), json!(2)));
+}
+
+/// Two hours on a clock that is moved.
+async fn two_hours(set: impl FnOnce(Builder) -> Builder) -> Site {
+    let script = Script::from_json(r#"{"default": [{"seconds": 7200}]}"#).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let simulated = RunnerKind::Simulated(script);
+    Site::with(|builder| set(builder.clock(clock).runner(simulated))).await
+}
+
+/// A job outside of pools that writes to this place.
+fn writes(name: &str, place: &str) -> Value {
+    let mut job = job(name);
+    job["spec"] = json!({"resource": {"flavor_id": "modelarts.vm.cpu.8u"}});
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": place}}}]);
+    job
+}
+
+#[tokio::test]
+async fn jobs_that_write_to_the_same_place() {
+    for (refuses, status) in [(false, 201), (true, 400)] {
+        let site = two_hours(|builder| builder.one_job_per_output(refuses)).await;
+        site.put("bucket/.keep", "");
+        let first = site.create(&writes("first", "/bucket/out/")).await;
+        site.create(&writes("elsewhere", "/bucket/other/")).await;
+        let reply = site
+            .client
+            .post("/training-jobs", &writes("second", "/bucket/out/"))
+            .await;
+        assert_eq!(reply.status, status, "{}", reply.text);
+        if refuses {
+            assert_eq!(reply.error().1, "ModelArts.2788");
+            let said = &reply.json()["error_msg"];
+            assert!(
+                said.as_str()
+                    .unwrap()
+                    .contains("Other running job contain train_url"),
+                "{said}"
+            );
+        }
+        // Only active jobs count.
+        site.terminate(&first).await;
+        site.emulator.settled(&first).await;
+        site.create(&writes(
+            "third",
+            if refuses {
+                "/bucket/out/"
+            } else {
+                "/bucket/x/"
+            },
+        ))
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn nodes_outside_of_pools_may_be_few() {
+    for (nodes, phase) in [(1, "Pending"), (2, "Running")] {
+        let site = two_hours(|builder| builder.public_nodes(nodes)).await;
+        site.put("bucket/.keep", "");
+        let first = site.create(&writes("first", "/bucket/a/")).await;
+        let second = site.create(&writes("second", "/bucket/b/")).await;
+        assert!(site.emulator.advance(Duration::from_secs(60)).await);
+        assert_eq!(site.phase(&first).await, "Running");
+        assert_eq!(site.phase(&second).await, phase);
+        site.terminate(&first).await;
+        site.emulator.settled(&first).await;
+        assert!(site.emulator.advance(Duration::from_secs(60)).await);
+        assert_eq!(site.phase(&second).await, "Running");
+    }
 }

@@ -16,6 +16,8 @@ mod durable;
 mod endless_log;
 mod events;
 mod faults;
+#[cfg(feature = "cli")]
+mod flags;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
