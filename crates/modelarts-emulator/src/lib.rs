@@ -51,6 +51,7 @@ mod faults;
 mod flavors;
 mod gate;
 mod guard;
+mod held_start;
 mod home;
 mod iam;
 mod idle;

@@ -12,13 +12,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::channel::{Channel, Place, Volume, VolumeSource};
 use crate::clock::Sleep;
 use crate::confined::{self, Confined, Stray};
 use crate::environment;
+use crate::held_start;
 use crate::home::HomePath;
 use crate::leftovers::Leftovers;
 use crate::log_pump::Pump;
@@ -204,17 +205,9 @@ impl ProcessRunner {
         // Before the process, so that nothing can fail after it has been started.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
-        let child = Command::new("/bin/sh")
-            .args(["-c", WAIT_FOR_THE_WORD, "sh"])
-            .arg(program)
-            .args(arguments)
-            .env_clear()
-            .envs(environment::variables(
-                worker,
-                directory.root(),
-                python,
-                &self.settings.url,
-            ))
+        let variables =
+            environment::variables(worker, directory.root(), python, &self.settings.url);
+        let child = held_start::command(program, arguments, &variables)
             .current_dir(home)
             .stdin(Stdio::from(go))
             .stderr(Stdio::from(output.try_clone()?))
@@ -231,7 +224,7 @@ impl ProcessRunner {
             self.leftovers.note(group);
         }
         // If it has been killed already, its end will be noticed.
-        let _ = starter.write_all(b"go\n");
+        let _ = starter.write_all(held_start::WORD);
         let name = worker.log_name();
         self.alive
             .pumps
@@ -446,11 +439,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
 const GONE_AFTER: Duration = Duration::from_secs(2);
 
-/// The code starts when the process group is on record: if the emulator dies before it says so, the
-/// pipe ends, and so does the shell. The shell's own variables are not for the job.
-const WAIT_FOR_THE_WORD: &str =
-    r#"read -r go && unset go PWD OLDPWD SHLVL && exec "$@" </dev/null"#;
-
 struct ProcessRun {
     child: Child,
     group: Option<Pid>,
@@ -563,27 +551,5 @@ impl Run for NeverStarted {
 
     fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, i32> {
         Box::pin(std::future::ready(COMMAND_NOT_FOUND))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_starts_before_the_word() {
-        for (word, output) in [(&b"go\n"[..], "one two\n"), (b"go", ""), (b"", "")] {
-            let (go, mut starter) = io::pipe().unwrap();
-            starter.write_all(word).unwrap();
-            // As if the emulator had died.
-            drop(starter);
-            let ended = std::process::Command::new("/bin/sh")
-                .args(["-c", WAIT_FOR_THE_WORD, "sh", "/bin/echo", "one two"])
-                .stdin(Stdio::from(go))
-                .output()
-                .unwrap();
-            assert_eq!(String::from_utf8(ended.stdout).unwrap(), output);
-            assert_eq!(ended.status.success(), !output.is_empty());
-        }
     }
 }
