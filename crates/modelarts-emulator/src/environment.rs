@@ -87,8 +87,10 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
             .and_then(|digits| u8::from_str_radix(digits, 16).ok())
             .unwrap_or(0)
     };
-    let job = [byte(0) % 254 + 1, byte(2)];
-    format!("127.{}.{}.{}", job[0], job[1], index + 1)
+    // 1 to 254 each: what lies beyond goes on in the byte before, and round in it.
+    let [of_job, row] = [byte(0) % 254 + 1, byte(2)];
+    let row = (u32::from(row) + index / 254) % 256;
+    format!("127.{of_job}.{row}.{}", index % 254 + 1)
 }
 
 /// The directory of python3, then the system's.
@@ -117,4 +119,23 @@ pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
             argument
         });
     parameters.chain(channels).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn all_workers_of_a_large_job_have_an_address_of_their_own() {
+        let id = "05ff0000-0000-0000-0000-000000000000";
+        assert_eq!(address(id, 0), "127.6.255.1");
+        assert_eq!(address(id, 254), "127.6.0.1");
+        let addresses: BTreeSet<Ipv4Addr> = (0..2000)
+            .map(|index| address(id, index).parse().unwrap())
+            .collect();
+        assert_eq!(addresses.len(), 2000);
+    }
 }

@@ -95,13 +95,29 @@ fn end_strays(jobs: &Path) {
     tracing::warn!("processes of an earlier emulator still run");
 }
 
-/// When a process started, in the kernel's own words; nothing where there is no `/proc`.
+/// When a process started, always in the same words; nothing if it has gone.
 fn started(process: Pid) -> Option<String> {
+    told_by_proc(process).or_else(|| told_by_system(process))
+}
+
+/// In ticks since the machine started.
+fn told_by_proc(process: Pid) -> Option<String> {
     let path = format!("/proc/{}/stat", process.as_raw_nonzero());
     let stat = fs::read_to_string(path).ok()?;
     // "pid (name) state …": the 22nd field, counted behind the name, which may hold blanks.
     let rest = stat.rsplit(')').next()?;
     rest.split_whitespace().nth(19).map(str::to_owned)
+}
+
+/// In seconds of the calendar, where there is no `/proc`.
+fn told_by_system(process: Pid) -> Option<String> {
+    let number = sysinfo::Pid::from_u32(process.as_raw_nonzero().get().try_into().ok()?);
+    let mut system = sysinfo::System::new();
+    let only = sysinfo::ProcessesToUpdate::Some(&[number]);
+    let nothing_more = sysinfo::ProcessRefreshKind::nothing();
+    system.refresh_processes_specifics(only, true, nothing_more);
+    let process = system.process(number)?;
+    Some(format!("at {}", process.start_time()))
 }
 
 #[cfg(target_os = "linux")]
@@ -116,6 +132,21 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("1000").env("MA_LOG_DIR", log_dir);
         command.spawn().unwrap()
+    }
+
+    #[test]
+    fn both_ways_tell_when_a_process_started() {
+        let place = tempfile::tempdir().unwrap();
+        let mut child = sleeping(place.path());
+        let process = Pid::from_child(&child);
+        assert_eq!(started(process), told_by_proc(process));
+        let told = told_by_system(process).unwrap();
+        let moment: u64 = told.strip_prefix("at ").unwrap().parse().unwrap();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        assert!(now.abs_diff(moment) < 60, "{told}, now {now}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(started(process), None);
     }
 
     #[test]

@@ -27,8 +27,9 @@ pub(crate) const SERIES: [&str; 6] = [
 pub(crate) const GAP: f64 = -1.0;
 /// The first minutes have no samples: the service's sampler warms up.
 pub(crate) const WARM_UP: usize = 2;
-/// Three days, as long as the console keeps them.
-pub(crate) const KEPT: i64 = 3 * 24 * 60;
+/// So many minutes are kept, the last ones: three days, as on the console.
+const KEPT: i64 = MOST as i64;
+pub(crate) const MOST: usize = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
 #[derive(Debug)]
@@ -80,7 +81,8 @@ impl Metrics {
                 }
             };
             let minute = (now.millis() - start).div_euclid(60_000);
-            if !(0..KEPT).contains(&minute) {
+            // A clock may have been set back.
+            if minute < 0 {
                 return Ok(());
             }
             let sql = "INSERT INTO minutes (series, minute, samples, cpu, memory)
@@ -89,6 +91,9 @@ impl Metrics {
                        cpu = cpu + excluded.cpu, memory = memory + excluded.memory";
             let values = params![series, minute, cpu.min(100.0), memory.min(100.0)];
             connection.prepare_cached(sql)?.execute(values)?;
+            let sql = "DELETE FROM minutes WHERE series = ?1 AND minute <= ?2";
+            let mut forget = connection.prepare_cached(sql)?;
+            forget.execute([series, minute - KEPT])?;
             Ok(())
         });
         if let Err(error) = added {
@@ -111,7 +116,8 @@ impl Metrics {
             let mut rows = select.query([series])?;
             let mut minutes: Vec<Minute> = Vec::new();
             while let Some(row) = rows.next()? {
-                minutes.resize(row.get(0)?, Minute::default());
+                let at: usize = row.get(0)?;
+                minutes.resize(at, Minute::default());
                 minutes.push(Minute {
                     samples: row.get(1)?,
                     cpu: row.get(2)?,
@@ -124,23 +130,22 @@ impl Metrics {
             return Ok(None);
         };
         let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
-            minutes
-                .iter()
-                .enumerate()
-                .map(|(at, minute)| {
-                    if at < WARM_UP || minute.samples == 0 {
-                        return GAP;
-                    }
-                    let mean = of(minute) / f64::from(minute.samples);
-                    (mean * 1000.0).round() / 1000.0
-                })
-                .collect()
+            let forgotten = minutes.len().saturating_sub(MOST);
+            let kept = minutes.iter().enumerate().skip(forgotten);
+            kept.map(|(at, minute)| {
+                if at < WARM_UP || minute.samples == 0 {
+                    return GAP;
+                }
+                let mean = of(minute) / f64::from(minute.samples);
+                (mean * 1000.0).round() / 1000.0
+            })
+            .collect()
         };
         Ok(Some(rows(|name| match name {
             "cpuUsage" => series(|minute| minute.cpu),
             "memUsage" => series(|minute| minute.memory),
             // There are no cards on this machine.
-            _ => vec![GAP; minutes.len()],
+            _ => vec![GAP; minutes.len().min(MOST)],
         })))
     }
 
@@ -214,5 +219,47 @@ mod tests {
         assert_eq!(shown["metrics"][1]["value"][5], 25.0);
         metrics.remove(&worker.pod());
         assert_eq!(metrics.show(&worker.pod(), minute(9)).unwrap(), None);
+    }
+
+    #[test]
+    fn the_last_three_days_are_kept() {
+        let worker = Worker {
+            job_id: "id".to_owned(),
+            request: Arc::new(JobRequest::default()),
+            index: 0,
+            trial: None,
+            run: 0,
+        };
+        let database = Arc::new(Database::open(None).unwrap());
+        let metrics = Metrics::new(&database);
+        let minute = |at: i64| Moment::from_millis(at * 60_000);
+        let usage = |cpu_millis| Usage {
+            cpu_millis,
+            memory: 0,
+        };
+        // A quarter of 8 cores in the first minute, half of them in the fifth day.
+        let day = 24 * 60;
+        for (at, used) in [(0, 2), (4 * day, 4)] {
+            let after = (
+                minute(at).plus(std::time::Duration::from_secs(59)),
+                usage(used * 59_000),
+            );
+            metrics.add(&worker, (minute(at), usage(0)), after);
+        }
+        let shown = metrics
+            .show(&worker.pod(), minute(5 * day))
+            .unwrap()
+            .unwrap();
+        let cpu = shown["metrics"][0]["value"].as_array().unwrap();
+        assert_eq!(cpu.len(), MOST);
+        assert_eq!(cpu[MOST - 1], 50.0);
+        assert!(cpu[..MOST - 1].iter().all(|value| *value == GAP));
+        assert_eq!(shown["metrics"][2]["value"].as_array().unwrap().len(), MOST);
+        let left: i64 = database
+            .read(|connection| {
+                connection.query_row("SELECT count(*) FROM minutes", [], |row| row.get(0))
+            })
+            .unwrap();
+        assert_eq!(left, 1);
     }
 }

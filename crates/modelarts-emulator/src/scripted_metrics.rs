@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 
 use crate::clock::Moment;
-use crate::metrics::{GAP, KEPT, Metrics, WARM_UP, rows};
+use crate::metrics::{GAP, MOST, Metrics, WARM_UP, rows};
 use crate::script::Values;
 
 /// The values of one minute after the other, by series.
@@ -29,15 +29,14 @@ impl Scripted {
         if ran < Duration::from_secs(1) {
             return None;
         }
-        let kept = usize::try_from(KEPT).unwrap_or(usize::MAX);
-        let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(kept);
-        let minutes = minutes.min(kept);
+        let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+        let forgotten = minutes.saturating_sub(MOST);
         let series = self.values.iter().map(|(name, Values(values))| {
             let value = |minute: usize| {
                 let value = values.get(minute).or(values.last()).copied();
                 value.filter(|_| minute >= WARM_UP).unwrap_or(GAP)
             };
-            (name.clone(), (0..minutes).map(value).collect())
+            (name.clone(), (forgotten..minutes).map(value).collect())
         });
         Some(series.collect())
     }
@@ -102,7 +101,7 @@ impl Metrics {
     }
 }
 
-/// The one behind the other.
+/// The one behind the other, as much of it as is kept.
 fn joined(earlier: Option<Minutes>, later: Minutes) -> Minutes {
     let mut minutes = earlier.unwrap_or_default();
     let before = minutes.values().map(Vec::len).max().unwrap_or_default();
@@ -110,6 +109,11 @@ fn joined(earlier: Option<Minutes>, later: Minutes) -> Minutes {
         let series = minutes.entry(name).or_default();
         series.resize(before, GAP);
         series.extend(values);
+    }
+    let after = minutes.values().map(Vec::len).max().unwrap_or_default();
+    let forgotten = after.saturating_sub(MOST);
+    for series in minutes.values_mut() {
+        series.drain(..forgotten.min(series.len()));
     }
     minutes
 }
