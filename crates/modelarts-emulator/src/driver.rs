@@ -29,7 +29,7 @@ pub(crate) enum Ending {
     NodeFault(String),
     /// Another job took its nodes.
     Preempted,
-    /// It waited too long for nodes to run again.
+    /// It waited too long for nodes to run again, or its pool has gone.
     NoNodes,
 }
 
@@ -207,8 +207,18 @@ impl Driver {
         started.map_or(Duration::ZERO, |started| self.now().since(started))
     }
 
-    /// Waits for the nodes. False if a job that runs again has waited too long.
+    /// Waits for the nodes. False if a job that runs again has waited too long, or there is no such
+    /// pool any more.
     async fn nodes(&mut self, again: bool) -> Result<bool, Stop> {
+        let pool = self.request.pool_id.as_deref().unwrap_or_default();
+        if !self.core.scheduler.has(pool) {
+            tracing::warn!(
+                job = self.id,
+                pool,
+                "its pool has gone since the last start"
+            );
+            return Ok(false);
+        }
         if self.place.is_none() {
             let asked = self.core.store.read(&self.id, |job| asked(job, again));
             let asked = asked.ok_or(Stop::Deleted)?;

@@ -94,6 +94,11 @@ impl Scheduler {
         })
     }
 
+    /// Whether there is such a pool. One that a job was in may have gone since an earlier start.
+    pub(crate) fn has(&self, pool: &str) -> bool {
+        pool.is_empty() || self.state.lock().sizes.contains_key(pool)
+    }
+
     /// A place at the end of the queue.
     pub(crate) fn enqueue(self: &Arc<Self>, asked: Asked) -> Place {
         let mut state = self.state.lock();
@@ -140,7 +145,10 @@ impl Scheduler {
 
     /// Gives nodes to whoever is first, as long as there are enough.
     fn settle(&self, state: &mut State, pool: &str) {
-        let size = state.sizes.get(pool).copied().unwrap_or(self.public);
+        let size = match pool {
+            "" => self.public,
+            pool => state.sizes.get(pool).copied().unwrap_or(0),
+        };
         let Some(queue) = state.pools.get_mut(pool) else {
             return;
         };

@@ -188,13 +188,17 @@ impl Hours {
 
     /// The next emulator on the same directory, at the same time.
     async fn start(&self) -> Site {
+        self.start_with("one").await
+    }
+
+    async fn start_with(&self, pool: &str) -> Site {
         Site::with(|builder| {
             builder
                 .data_dir(self.data.path().join("data"))
                 .obs_root(self.data.path().join("obs"))
                 .clock(Arc::clone(&self.clock) as _)
                 .runner(RunnerKind::Simulated(self.script.clone()))
-                .pool(Pool::new("one", PoolKind::Cpu, 1))
+                .pool(Pool::new(pool, PoolKind::Cpu, 1))
                 .token("t")
         })
         .await
@@ -287,4 +291,23 @@ async fn retries_are_counted_over_a_restart() {
         reasons,
         ["exit with 1", "node fault", "exit with 1", "exit with 1"]
     );
+}
+
+/// They do not run elsewhere instead.
+#[tokio::test]
+async fn jobs_whose_pool_has_gone_fail() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
+    let first = hours.start().await;
+    let runs = queue(&first, "runs", 1, json!({})).await;
+    let waits = queue(&first, "waits", 1, json!({})).await;
+    minutes(&first, 1).await;
+    drop(first);
+    let second = hours.start_with("other").await;
+    minutes(&second, 1).await;
+    assert_eq!(phases(&second, &[&runs, &waits]).await, ["Failed"; 2]);
+    for id in [&runs, &waits] {
+        let events = by_token(&second, &format!("/{id}/events?limit=100"), None).await;
+        let mut events = events["events"].as_array().unwrap().iter();
+        assert!(events.any(|event| event["message"] == "Failed to be queued."));
+    }
 }
