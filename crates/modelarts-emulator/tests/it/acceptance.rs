@@ -2,11 +2,14 @@
 //!
 //! The points are those of the domain sheet, section 12, as corrected at its head.
 
-use modelarts_emulator::{Cloud, Pool, PoolKind};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Site};
+use crate::support::Site;
 
 /// A point, the file of its test in this directory, or `src/…`, and the test.
 #[rustfmt::skip]
@@ -99,32 +102,33 @@ async fn few_file_systems_and_not_everywhere() {
 /// Two nodes: one runs, one is free; who asks for two waits, and who asks for one behind it, too.
 #[tokio::test]
 async fn the_head_of_the_queue_blocks_smaller_jobs() {
-    let site = Site::with(|builder| builder.pool(Pool::new("two", PoolKind::Cpu, 2))).await;
-    let gate = Gate::new().await;
-    let job = async |name: &str, script: &str, nodes: u32| {
-        let mut job = site.script(name, script);
+    let script = Script::from_json(r#"{"default": [{"seconds": 60}]}"#).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .pool(Pool::new("two", PoolKind::Cpu, 2))
+            .clock(clock)
+            .runner(RunnerKind::Simulated(script))
+    })
+    .await;
+    let mut ids = Vec::new();
+    for (name, nodes) in [("first", 1), ("large", 2), ("small", 1)] {
+        let mut job = site.script(name, "");
         job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
-        site.create(&job).await
-    };
-    let first = job("first", &(gate.python() + "gate()"), 1).await;
-    let waiting = gate.reached().await;
-    let large = job("large", "", 2).await;
-    let small = job("small", "", 1).await;
-    site.emulator.wait_for(&large, "Pending").await.unwrap();
-    site.emulator.wait_for(&small, "Pending").await.unwrap();
-    // There is a node for it, and it does not get it.
-    assert_eq!(site.phase(&small).await, "Pending");
-    waiting.let_through().await;
-    for id in [first, large.clone(), small.clone()] {
-        site.emulator.settled(&id).await;
-        assert_eq!(site.phase(&id).await, "Completed");
+        ids.push(site.create(&job).await);
     }
-    let started = async |id: &str| {
-        site.details(id).await["status"]["start_time"]
-            .as_i64()
-            .unwrap()
-    };
-    assert!(started(&large).await <= started(&small).await);
+    // The third could run from the beginning, and does not.
+    for (seconds, expected) in [
+        (30, ["Running", "Pending", "Pending"]),
+        (60, ["Completed", "Running", "Pending"]),
+        (60, ["Completed", "Completed", "Running"]),
+        (60, ["Completed", "Completed", "Completed"]),
+    ] {
+        assert!(site.emulator.advance(Duration::from_secs(seconds)).await);
+        for (id, phase) in ids.iter().zip(expected) {
+            assert_eq!(site.phase(id).await, phase);
+        }
+    }
 }
 
 #[tokio::test]
