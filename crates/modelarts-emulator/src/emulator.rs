@@ -87,19 +87,19 @@ impl Emulator {
         &self.url
     }
 
-    /// The id of its only project.
+    /// The id of the first user's project.
     #[must_use]
     pub fn project_id(&self) -> &str {
         &self.core.accounts.user(0).project_id
     }
 
-    /// The access key of its only user.
+    /// The access key of the first user.
     #[must_use]
     pub fn access_key(&self) -> &str {
         &self.core.accounts.user(0).access_key
     }
 
-    /// The secret key of its only user. Worth something to this emulator only.
+    /// The secret key of the first user. Worth something to this emulator only.
     #[must_use]
     pub fn secret_key(&self) -> &str {
         &self.core.accounts.user(0).secret_key
