@@ -72,6 +72,7 @@ mod prepare;
 mod process_group;
 mod process_runner;
 mod python;
+mod query;
 mod quotas;
 mod records;
 mod render;
