@@ -21,6 +21,7 @@ mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
 #[cfg(feature = "cli")]
+mod logs;
 mod operations;
 mod packages;
 mod program;
