@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use crate::flavors;
@@ -80,6 +81,15 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();
     }
+    let [high, low] = network(job_id).to_be_bytes();
+    format!("127.{high}.{low}.{}", index + 1)
+}
+
+/// What the addresses of all workers of a job have in common.
+pub(crate) fn network(job_id: &str) -> u16 {
+    if !cfg!(target_os = "linux") {
+        return 0;
+    }
     // Two bytes of the id keep the jobs apart.
     let byte = |at: usize| {
         job_id
@@ -87,8 +97,38 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
             .and_then(|digits| u8::from_str_radix(digits, 16).ok())
             .unwrap_or(0)
     };
-    let job = [byte(0) % 254 + 1, byte(2)];
-    format!("127.{}.{}.{}", job[0], job[1], index + 1)
+    u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
+}
+
+/// Where a worker may be: the node with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) network: u16,
+    /// The lowest index of a worker with this address.
+    pub(crate) index: u32,
+}
+
+impl Host {
+    /// The contrary of [`address`]. `None`: no worker can have this address.
+    pub(crate) fn at(address: IpAddr) -> Option<Self> {
+        let IpAddr::V4(address) = address else {
+            return None;
+        };
+        let [127, high, low, last] = address.octets() else {
+            return None;
+        };
+        if !cfg!(target_os = "linux") {
+            let only = address == Ipv4Addr::LOCALHOST;
+            return only.then_some(Self {
+                network: 0,
+                index: 0,
+            });
+        }
+        Some(Self {
+            network: u16::from_be_bytes([high, low]),
+            index: u32::from(last).checked_sub(1)?,
+        })
+    }
 }
 
 /// The directory of python3, then the system's.

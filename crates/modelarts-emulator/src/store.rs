@@ -48,8 +48,8 @@ pub(crate) struct Job {
     /// Those that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
-    /// Of a search.
-    #[serde(default)]
+    /// Of a search. Not there when a job is read for a list.
+    #[serde(skip)]
     pub(crate) trials: Vec<Trial>,
     /// Nothing will happen to it any more: its processes have gone, its last event is written.
     pub(crate) settled: bool,

@@ -20,8 +20,8 @@ mod faults;
 mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
-#[cfg(feature = "cli")]
 mod logs;
+#[cfg(feature = "cli")]
 mod operations;
 mod packages;
 mod program;
