@@ -27,7 +27,7 @@ impl First {
     }
 
     pub(crate) fn add(&mut self, place: Place) {
-        let place = self.turned(place);
+        let place = turned(self.ascending, place);
         if (self.kept.len() as u64) < self.most {
             self.kept.push(place);
         } else if let Some(mut last) = self.kept.peek_mut()
@@ -40,19 +40,21 @@ impl First {
     /// In order, without the first `skip`.
     pub(crate) fn behind(self, skip: u64) -> Vec<Place> {
         let ascending = self.ascending;
-        let turned = |place| if ascending { place } else { turn(place) };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
-        kept.skip(skip).map(turned).collect()
-    }
-
-    fn turned(&self, place: Place) -> Place {
-        if self.ascending { place } else { turn(place) }
+        kept.skip(skip)
+            .map(|place| turned(ascending, place))
+            .collect()
     }
 }
 
-fn turn((created, number): Place) -> Place {
-    (!created, !number)
+/// A place that is the less the sooner it comes in the order; and the way back from there.
+pub(crate) fn turned(ascending: bool, place: Place) -> Place {
+    if ascending {
+        place
+    } else {
+        (!place.0, !place.1)
+    }
 }
 
 #[cfg(test)]

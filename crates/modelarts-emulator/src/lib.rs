@@ -78,6 +78,7 @@ mod python;
 mod query;
 mod quotas;
 mod records;
+mod remembered;
 mod render;
 mod request;
 mod resume;
@@ -98,6 +99,7 @@ mod trial_rows;
 mod tuning;
 mod usage;
 pub mod verify;
+mod walk;
 mod work;
 mod worker_files;
 

@@ -4,7 +4,9 @@
 //! jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
 //! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
 //! names are looked up in an index; that takes the time of what they match. Only names of less than
-//! three characters, and what a name or an id is not, are looked for in all jobs.
+//! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
+//! that way is remembered (`remembered.rs`); then the jobs are gone through by time where that finds
+//! the page sooner (`walk.rs`).
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -14,6 +16,7 @@ use crate::database::unwritable;
 use crate::environment::Host;
 use crate::first::{First, Place};
 use crate::job_rows;
+use crate::remembered::Question;
 use crate::store::{Job, Store};
 use crate::tally;
 
@@ -26,7 +29,7 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    fn passes(&self, own: &str) -> bool {
+    pub(crate) fn passes(&self, own: &str) -> bool {
         match self {
             Self::Contains(part) => own.contains(part.as_str()),
             Self::In(values) => values.iter().any(|value| value == own),
@@ -90,9 +93,11 @@ const TRIGRAM: usize = 3;
 
 impl Store {
     /// A page of the jobs of a project.
-    pub(crate) fn list(&self, project: &str, selection: &Selection) -> rusqlite::Result<Found> {
+    pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
+        // Taken before the database, as by whoever changes a job.
+        let mut remembered = self.remembered.lock();
         let (total, count, texts) = self.database.read(|connection| {
-            let Some(project) = job_rows::known_project(connection, project)? else {
+            let Some(project) = job_rows::known_project(connection, project_id)? else {
                 return Ok((0, 0, Vec::new()));
             };
             let total = job_rows::count(connection, project)?;
@@ -106,7 +111,13 @@ impl Store {
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
                     selection.counted(connection, &groups)?
                 } else {
-                    selection.looked_up(connection, &groups, &own)?
+                    let question = Question::new(project_id, selection);
+                    let known = question.as_ref().and_then(|it| remembered.count(it));
+                    let found = selection.found(connection, &groups, &own, known)?;
+                    if let (Some(question), None) = (question, known) {
+                        remembered.keep(question, found.0);
+                    }
+                    found
                 };
             let mut texts = connection.prepare_cached(
                 "SELECT request, state FROM requests JOIN states USING (job) WHERE job = ?1",
@@ -135,8 +146,23 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
+    /// What a job has there: what is written into the column.
+    pub(crate) fn of(self, job: &Job) -> &str {
+        let request = &job.request;
+        match self {
+            Self::Workspace => &request.workspace_id,
+            Self::UserId => &job.user_id,
+            Self::Kind => request.text("/kind"),
+            Self::RuntimeType => request.text("/spec/runtime_type"),
+            Self::Phase => job.state.phase(),
+            Self::Id => &job.id,
+            Self::Name => &request.name,
+            Self::AlgorithmName => &request.algorithm_name,
+        }
+    }
+
     /// The column: of a group, or of a job.
-    fn column(self) -> &'static str {
+    pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
             Self::UserId => "user_id",
@@ -154,11 +180,11 @@ impl Key {
 type Group = (i64, u64);
 
 impl Selection {
-    fn since(&self) -> i64 {
+    pub(crate) fn since(&self) -> i64 {
         self.from.map_or(i64::MIN, Moment::millis)
     }
 
-    fn until(&self) -> i64 {
+    pub(crate) fn until(&self) -> i64 {
         self.to.map_or(i64::MAX, Moment::millis)
     }
 
@@ -240,6 +266,26 @@ impl Selection {
             }
         }
         Ok((count, first.behind(skip)))
+    }
+
+    /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
+    /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
+    /// than an index would find.
+    fn found(
+        &self,
+        connection: &Connection,
+        groups: &[Group],
+        tests: &[&(Key, Test)],
+        known: Option<u64>,
+    ) -> rusqlite::Result<(u64, Vec<Place>)> {
+        if let Some(count) = known {
+            let most = if has_index(tests) { count } else { u64::MAX };
+            let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
+            if let Some(places) = self.walked(connection, &groups, tests, count, most)? {
+                return Ok((count, places));
+            }
+        }
+        self.looked_up(connection, groups, tests)
     }
 
     /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
@@ -333,6 +379,12 @@ impl Selection {
     }
 }
 
+/// Whether an index finds what could fit.
+fn has_index(tests: &[&(Key, Test)]) -> bool {
+    let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
+    tests.iter().any(by_id) || phrase(tests).is_some()
+}
+
 /// The most characters that are looked up; what follows is compared.
 const LOOKED_UP: usize = 64;
 
@@ -351,3 +403,7 @@ fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
 #[cfg(test)]
 #[path = "listing_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "listing_steps_tests.rs"]
+mod steps_tests;

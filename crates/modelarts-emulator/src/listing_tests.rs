@@ -281,6 +281,58 @@ fn lists_are_right_whatever_is_asked() {
     assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
 }
 
+/// Counts that are remembered follow the jobs that come, change and go.
+#[test]
+fn what_is_asked_for_again_is_right_again() {
+    let mut dice = Dice(11);
+    let (store, mut plain) = filled(&mut dice);
+    let questions: Vec<Vec<(Key, Test)>> = (0..24)
+        .map(|_| {
+            (0..1 + dice.below(3))
+                .map(|_| random_test(&mut dice, 400))
+                .collect()
+        })
+        .collect();
+    let mut known = 0;
+    for round in 0..800 {
+        for _ in 0..dice.below(3) {
+            change(&mut dice, &store, &mut plain);
+        }
+        if dice.below(4) == 0 {
+            let job = random(&mut dice, 1000 + round);
+            store.insert(job.job(), 10_000, false).unwrap();
+            plain.push(job);
+            plain.sort_by_key(|job| job.created);
+        }
+        let question = usize::try_from(dice.below(24)).unwrap();
+        let mut selection = Selection {
+            tests: questions[question].clone(),
+            ascending: dice.below(2) == 0,
+            skip: dice.below(20),
+            limit: 1 + dice.below(12),
+            ..Selection::default()
+        };
+        if question.is_multiple_of(3) {
+            selection.to = Some(Moment::from_millis(1_600_000_003_000));
+        }
+        let asked = Question::new("p", &selection).unwrap();
+        known += u32::from(store.remembered.lock().count(&asked).is_some());
+        let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
+        if !selection.ascending {
+            right.reverse();
+        }
+        let found = store.list("p", &selection).unwrap();
+        assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
+        let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
+        let skip = usize::try_from(selection.skip).unwrap();
+        let limit = usize::try_from(selection.limit).unwrap();
+        let page = right.iter().skip(skip).take(limit);
+        let page: Vec<&str> = page.map(|job| job.id.as_str()).collect();
+        assert_eq!(ids, page, "{round}: {selection:?}");
+    }
+    assert!(known > 300, "only {known} of the counts were remembered");
+}
+
 /// What is counted in advance goes away with the jobs.
 #[test]
 fn nothing_is_left_of_jobs_that_have_gone() {
