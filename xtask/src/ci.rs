@@ -7,6 +7,7 @@ mod pytest;
 pub mod redocly;
 mod schemathesis;
 mod table;
+mod vitest;
 
 use std::{
     env,

@@ -42,7 +42,11 @@ pub fn redocly(command: &[&str], file: &Path) -> Result<()> {
     if let Some(why) = redocly::unavailable() {
         bail!("Redocly cannot run: {why:?}");
     }
-    node::install(&workspace::lint(), redocly::PACKAGE)?;
+    node::install(
+        &workspace::lint(),
+        redocly::PACKAGE,
+        node::Optional::LeftOut,
+    )?;
     let directory = file.parent().map(PathBuf::from).unwrap_or_default();
     fs::create_dir_all(directory)?;
     let output = redocly::command()

@@ -8,16 +8,27 @@ use serde_json::Value;
 /// The oldest Node that the locked releases run on.
 pub const OLDEST: (u32, u32) = (20, 19);
 
+/// What becomes of packages that others can do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optional {
+    Installed,
+    LeftOut,
+}
+
 /// Installs what `package-lock.json` says into `directory`, unless `package` of it is
 /// there already.
-pub fn install(directory: &Path, package: &str) -> Result<()> {
+pub fn install(directory: &Path, package: &str, optional: Optional) -> Result<()> {
     let lock = read(&directory.join("package-lock.json"))?;
     names_no_address(&lock)?;
     if is_installed(&lock, directory, package) {
         return Ok(());
     }
-    let status = Command::new("npm")
-        .args(["ci", "--omit=optional", "--ignore-scripts", "--no-audit"])
+    let mut command = Command::new("npm");
+    command.args(["ci", "--ignore-scripts", "--no-audit"]);
+    if optional == Optional::LeftOut {
+        command.arg("--omit=optional");
+    }
+    let status = command
         .current_dir(directory)
         .status()
         .context("npm could not be started")?;
@@ -90,6 +101,10 @@ mod tests {
             (
                 workspace::root().join("openapi/clients/typescript"),
                 "node_modules/openapi-typescript",
+            ),
+            (
+                workspace::root().join("crates/modelarts-emulator/examples/vitest"),
+                "node_modules/vitest",
             ),
         ] {
             let lock = read(&directory.join("package-lock.json")).unwrap();

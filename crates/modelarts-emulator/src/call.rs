@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::accounts::User;
@@ -12,6 +11,7 @@ use crate::answer::Answer;
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
+use crate::query::decode;
 use crate::store::Job;
 
 /// What an operation gets to know.
@@ -52,9 +52,8 @@ impl Call<'_> {
             if key != name || value.is_empty() {
                 continue;
             }
-            let value = percent_decode_str(value).decode_utf8();
-            let value = value.map_err(|_| bad_param(name))?;
-            return Ok(Some(value.into_owned()));
+            let value = decode(value).ok_or_else(|| bad_param(name))?;
+            return Ok(Some(value));
         }
         Ok(None)
     }

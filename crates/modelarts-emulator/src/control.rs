@@ -8,7 +8,8 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ use crate::driver;
 use crate::error::ApiError;
 use crate::faults::FaultRule;
 use crate::lifecycle::{State as Phase, Stop};
+use crate::log_stream;
 use crate::routes::{MAX_BODY, new_request_id};
 use crate::seeds::Seeds;
 use crate::store::Job;
@@ -195,10 +197,15 @@ async fn follow_link(
             b"Request has expired".to_vec(),
         )));
     };
-    reply(match core.runner.log_tail(worker, u64::MAX).await {
-        Ok(Some(log)) => Ok(Answer::text(StatusCode::OK, log.content)),
-        _ => Ok(Answer::text(StatusCode::NOT_FOUND, Vec::new())),
-    })
+    let Ok(Some((length, body))) = log_stream::whole(core, worker).await else {
+        return reply(Ok(Answer::text(StatusCode::NOT_FOUND, Vec::new())));
+    };
+    let mut response = reply(Ok(Answer::text(StatusCode::OK, Vec::new())));
+    *response.body_mut() = body;
+    response
+        .headers_mut()
+        .insert(CONTENT_LENGTH, HeaderValue::from(length));
+    response
 }
 
 fn reply(result: Result<Answer, ApiError>) -> Response {

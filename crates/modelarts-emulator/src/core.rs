@@ -13,7 +13,7 @@ use crate::choices::Choices;
 use crate::clock::Clock;
 use crate::events::Wording;
 use crate::faults::Faults;
-use crate::idle::Idle;
+use crate::idle::{Idle, Thinking};
 use crate::journal::Journal;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
@@ -117,6 +117,11 @@ impl Core {
         let mut tasks = self.work.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(self.idle.watch(work));
+    }
+
+    /// Lets the clock wait until this is dropped.
+    pub(crate) fn thinking(&self) -> Thinking {
+        self.idle.thinking()
     }
 
     /// Moves the clock forward, if it can be moved, and says whether it can. On the way it stops

@@ -22,7 +22,7 @@ use crate::error::ApiError;
 use crate::failure::DatabaseError;
 
 /// The layout of the file: `user_version`. Number 0 had no version and only jobs.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// In KiB. Bounds the memory; the system caches the file anyway.
 const CACHE: i64 = 16 * 1024;
 /// In pages. Each checkpoint syncs the disk, so it is better to have few.
@@ -307,7 +307,7 @@ mod tests {
         drop(connection);
         assert_eq!(
             Database::open(Some(&path)).unwrap_err().to_string(),
-            "it has the layout 0 and this emulator reads the layout 1 only: delete it, choose another data directory, or use the version of the emulator that has written it"
+            "it has the layout 0 and this emulator reads the layout 2 only: delete it, choose another data directory, or use the version of the emulator that has written it"
         );
     }
 

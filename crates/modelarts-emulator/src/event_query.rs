@@ -1,12 +1,12 @@
 //! ListTrainingJobEvents: its query and its answer (checklist.md, events query; domain.md 3.4).
 
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::choices::EventsOffset;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::events::{Event, Wording};
+use crate::query::decode;
 use crate::render;
 
 const DEFAULT_LIMIT: usize = 50;
@@ -47,7 +47,7 @@ impl EventQuery {
         let (mut start, mut end) = (None, None);
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = percent_decode_str(value).decode_utf8().ok()?.into_owned();
+            let value = decode(value)?;
             if value.is_empty() {
                 continue;
             }

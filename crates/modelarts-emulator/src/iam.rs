@@ -11,7 +11,6 @@ use axum::http::header::HeaderName;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::accounts::User;
@@ -20,6 +19,7 @@ use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::gate;
+use crate::query::decode;
 use crate::routes::{MAX_BODY, new_request_id};
 
 pub(crate) fn routes() -> Router<Arc<Core>> {
@@ -144,7 +144,8 @@ async fn projects(State(core): State<Arc<Core>>, request: Request) -> Response {
         Err(error) => return reply(Err(error)),
     };
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
-    let wanted = wanted.map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned());
+    // What is no text is no project's name either.
+    let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
     let user = core.accounts.user(at);
     let mut seen = BTreeSet::new();
     let own = core.accounts.all().iter().filter(|other| {

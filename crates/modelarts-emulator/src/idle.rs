@@ -50,6 +50,12 @@ impl Idle {
         }
     }
 
+    /// Counts as busy until it is dropped: for work on another thread that a clock is to wait for.
+    pub(crate) fn thinking(&self) -> Thinking {
+        self.0.more();
+        Thinking(Arc::clone(&self.0))
+    }
+
     /// Waits until nothing is busy.
     pub(crate) async fn reached(&self) {
         loop {
@@ -61,6 +67,16 @@ impl Idle {
             }
             notified.await;
         }
+    }
+}
+
+/// Somebody computes.
+#[derive(Debug)]
+pub(crate) struct Thinking(Arc<Busy>);
+
+impl Drop for Thinking {
+    fn drop(&mut self) {
+        self.0.less();
     }
 }
 

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::database::{unreadable, unwritable};
+use crate::environment::network;
 use crate::events::Event;
 use crate::request::JobRequest;
 use crate::store::Job;
-use crate::tally;
+use crate::{tally, trial_rows};
 
 /// Where a job stands in the database.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Row {
     /// That of the group; nothing else that jobs of a group have in common ever changes.
     phase: &'static str,
     open: bool,
+    /// It has been on its nodes.
+    placed: bool,
 }
 
 /// The number of a project, which is made if it has none yet.
@@ -61,6 +64,11 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     )?;
     insert.execute(traits)?;
     Ok(connection.last_insert_rowid())
+}
+
+/// Where a job is, or has been.
+fn network_of(job: &Job) -> Option<u16> {
+    job.started.map(|_| network(&job.id))
 }
 
 /// How many jobs a project has.
@@ -121,8 +129,9 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
     let group = group(connection, project, job)?;
     let open = job.is_open();
     let mut insert = connection.prepare_cached(
-        "INSERT INTO jobs (id, project, job_group, created, name, algorithm, experiment, open)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO jobs
+         (id, project, job_group, created, name, algorithm, experiment, network, nodes, open)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let request = &job.request;
     insert.execute(params![
@@ -133,6 +142,8 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
         request.name,
         request.algorithm_name,
         request.text("/metadata/training_experiment_reference/id"),
+        network_of(job),
+        request.node_count,
         open,
     ])?;
     let number = connection.last_insert_rowid();
@@ -142,6 +153,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
         group,
         phase: job.state.phase(),
         open,
+        placed: job.started.is_some(),
     };
     tally::add(connection, group, job.created.millis(), 1)?;
     connection
@@ -152,6 +164,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
     save_state(connection, number, job)?;
+    trial_rows::save(connection, number, &mut job.trials)?;
     save_tags(connection, number, &job.tags)?;
     Ok(row)
 }
@@ -180,7 +193,16 @@ pub(crate) fn save(
             .execute(params![row.number, group, open])?;
         (row.group, row.phase, row.open) = (group, phase, open);
     }
+    if !row.placed && job.started.is_some() {
+        row.placed = true;
+        connection
+            .prepare_cached("UPDATE jobs SET network = ?2 WHERE number = ?1")?
+            .execute(params![row.number, network_of(job)])?;
+    }
     save_state(connection, row.number, job)?;
+    if job.request.tuning.is_some() {
+        trial_rows::save(connection, row.number, &mut job.trials)?;
+    }
     if *tags != job.tags {
         save_tags(connection, row.number, &job.tags)?;
     }
@@ -231,20 +253,22 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
          WHERE id = ?1",
     )?;
     let found = select.query_row([id], |row| {
-        let job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
+        let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
+        job.trials = trial_rows::load(connection, row.get(0)?)?;
         let place = Row {
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
             phase: job.state.phase(),
             open: row.get(3)?,
+            placed: job.started.is_some(),
         };
         Ok((place, job))
     });
     found.optional()
 }
 
-/// A job from its two texts, without its events.
+/// A job from its two texts, without its events and trials.
 pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     let given: Value = serde_json::from_str(request).map_err(unreadable)?;
     let request = JobRequest::read(given)
@@ -294,6 +318,7 @@ pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> 
         "DELETE FROM requests WHERE job = ?1",
         "DELETE FROM states WHERE job = ?1",
         "DELETE FROM events WHERE job = ?1",
+        "DELETE FROM trials WHERE job = ?1",
         "DELETE FROM tags WHERE job = ?1",
     ] {
         connection.prepare_cached(sql)?.execute([number])?;

@@ -4,12 +4,19 @@
 //! jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
 //! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
 //! names are looked up in an index; that takes the time of what they match. Only names of less than
-//! three characters, and what a name or an id is not, are looked for in all jobs.
+//! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
+//! that way is remembered (`remembered.rs`); then the jobs are gone through by time where that finds
+//! the page sooner (`walk.rs`).
 
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::clock::Moment;
+use crate::database::unwritable;
+use crate::environment::Host;
+use crate::first::{First, Place};
 use crate::job_rows;
+use crate::remembered::Question;
 use crate::store::{Job, Store};
 use crate::tally;
 
@@ -22,7 +29,7 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    fn passes(&self, own: &str) -> bool {
+    pub(crate) fn passes(&self, own: &str) -> bool {
         match self {
             Self::Contains(part) => own.contains(part.as_str()),
             Self::In(values) => values.iter().any(|value| value == own),
@@ -51,6 +58,11 @@ pub(crate) enum Key {
 pub(crate) struct Selection {
     /// All have to pass.
     pub(crate) tests: Vec<(Key, Test)>,
+    /// Keys of tags that all have to be there, each with one of its values, or with any if there
+    /// are none.
+    pub(crate) tags: Vec<(String, Vec<String>)>,
+    /// If given, one of them has to be of the job.
+    pub(crate) hosts: Option<Vec<Host>>,
     /// Created then or later.
     pub(crate) from: Option<Moment>,
     /// Created then or earlier.
@@ -72,9 +84,6 @@ pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// A job's place in the order: when it was created, and its number.
-type Place = (i64, i64);
-
 /// Pages that begin behind this place are looked up in the tallies; before it, going through the
 /// jobs is faster. Tests have few jobs.
 const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
@@ -84,9 +93,11 @@ const TRIGRAM: usize = 3;
 
 impl Store {
     /// A page of the jobs of a project.
-    pub(crate) fn list(&self, project: &str, selection: &Selection) -> rusqlite::Result<Found> {
+    pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
+        // Taken before the database, as by whoever changes a job.
+        let mut remembered = self.remembered.lock();
         let (total, count, texts) = self.database.read(|connection| {
-            let Some(project) = job_rows::known_project(connection, project)? else {
+            let Some(project) = job_rows::known_project(connection, project_id)? else {
                 return Ok((0, 0, Vec::new()));
             };
             let total = job_rows::count(connection, project)?;
@@ -96,11 +107,18 @@ impl Store {
                 .iter()
                 .filter(|(key, _)| key.of_each_job())
                 .collect();
-            let (count, places) = if own.is_empty() {
-                selection.counted(connection, &groups)?
-            } else {
-                selection.looked_up(connection, &groups, &own)?
-            };
+            let (count, places) =
+                if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
+                    selection.counted(connection, &groups)?
+                } else {
+                    let question = Question::new(project_id, selection);
+                    let known = question.as_ref().and_then(|it| remembered.count(it));
+                    let found = selection.found(connection, &groups, &own, known)?;
+                    if let (Some(question), None) = (question, known) {
+                        remembered.keep(question, found.0);
+                    }
+                    found
+                };
             let mut texts = connection.prepare_cached(
                 "SELECT request, state FROM requests JOIN states USING (job) WHERE job = ?1",
             )?;
@@ -128,8 +146,23 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
+    /// What a job has there: what is written into the column.
+    pub(crate) fn of(self, job: &Job) -> &str {
+        let request = &job.request;
+        match self {
+            Self::Workspace => &request.workspace_id,
+            Self::UserId => &job.user_id,
+            Self::Kind => request.text("/kind"),
+            Self::RuntimeType => request.text("/spec/runtime_type"),
+            Self::Phase => job.state.phase(),
+            Self::Id => &job.id,
+            Self::Name => &request.name,
+            Self::AlgorithmName => &request.algorithm_name,
+        }
+    }
+
     /// The column: of a group, or of a job.
-    fn column(self) -> &'static str {
+    pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
             Self::UserId => "user_id",
@@ -147,11 +180,11 @@ impl Key {
 type Group = (i64, u64);
 
 impl Selection {
-    fn since(&self) -> i64 {
+    pub(crate) fn since(&self) -> i64 {
         self.from.map_or(i64::MIN, Moment::millis)
     }
 
-    fn until(&self) -> i64 {
+    pub(crate) fn until(&self) -> i64 {
         self.to.map_or(i64::MAX, Moment::millis)
     }
 
@@ -214,7 +247,7 @@ impl Selection {
                 }
             }
         }
-        let mut places = Vec::new();
+        let mut first = First::new(self.ascending, skip.saturating_add(take));
         let sql = if self.ascending {
             "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
              ORDER BY created, number LIMIT ?4"
@@ -229,61 +262,127 @@ impl Selection {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
             for place in rows {
-                places.push(place?);
+                first.add(place?);
             }
         }
-        Ok((count, page(places, self.ascending, skip, take)))
+        Ok((count, first.behind(skip)))
     }
 
-    /// Jobs that are looked at one by one: as few as the tests allow.
+    /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
+    /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
+    /// than an index would find.
+    fn found(
+        &self,
+        connection: &Connection,
+        groups: &[Group],
+        tests: &[&(Key, Test)],
+        known: Option<u64>,
+    ) -> rusqlite::Result<(u64, Vec<Place>)> {
+        if let Some(count) = known {
+            let most = if has_index(tests) { count } else { u64::MAX };
+            let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
+            if let Some(places) = self.walked(connection, &groups, tests, count, most)? {
+                return Ok((count, places));
+            }
+        }
+        self.looked_up(connection, groups, tests)
+    }
+
+    /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
+    /// page and what comes before it.
     fn looked_up(
         &self,
         connection: &Connection,
         groups: &[Group],
         tests: &[&(Key, Test)],
     ) -> rusqlite::Result<(u64, Vec<Place>)> {
-        const ROW: &str = "SELECT created, number, job_group, id, name, algorithm FROM jobs";
-        let ids = tests.iter().find_map(|test| match test {
-            (Key::Id, Test::In(ids)) => Some(ids),
-            _ => None,
-        });
-        let phrase = phrase(tests);
         let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
-        let numbers = format!("{groups:?}");
-        let (sql, first) = if let Some(ids) = ids {
-            let ids = serde_json::to_string(ids).map_err(crate::database::unwritable)?;
-            let sql = "WHERE id IN (SELECT value FROM json_each(?1))
-                       AND job_group IN (SELECT value FROM json_each(?2))";
-            (format!("{ROW} {sql} AND created BETWEEN ?3 AND ?4"), ids)
-        } else if let Some(phrase) = phrase {
-            let sql = "WHERE number IN (SELECT rowid FROM job_names WHERE job_names MATCH ?1)
-                       AND +job_group IN (SELECT value FROM json_each(?2))";
-            (
-                format!("{ROW} {sql} AND +created BETWEEN ?3 AND ?4"),
-                phrase,
-            )
-        } else {
-            let sql = "WHERE ?1 = '' AND job_group IN (SELECT value FROM json_each(?2))";
-            (
-                format!("{ROW} {sql} AND created BETWEEN ?3 AND ?4"),
-                String::new(),
-            )
-        };
+        let (sql, values) = self.candidates(&groups, tests)?;
         let mut select = connection.prepare_cached(&sql)?;
-        let mut rows = select.query(params![first, numbers, self.since(), self.until()])?;
-        let mut places: Vec<Place> = Vec::new();
+        let mut rows = select.query(params_from_iter(values))?;
+        let mut best = First::new(self.ascending, self.skip.saturating_add(self.limit));
+        let mut count = 0;
         while let Some(row) = rows.next()? {
-            let mut passes = true;
+            let mut passes = self.hosts.is_none() || self.runs_there(row)?;
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
             if passes {
-                places.push((row.get(0)?, row.get(1)?));
+                count += 1;
+                best.add((row.get("created")?, row.get("number")?));
             }
         }
-        let count = places.len() as u64;
-        Ok((count, page(places, self.ascending, self.skip, self.limit)))
+        Ok((count, best.behind(self.skip)))
     }
+
+    fn runs_there(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let (network, nodes): (Option<u16>, u32) = (row.get("network")?, row.get("nodes")?);
+        let hosts = self.hosts.iter().flatten();
+        Ok(hosts
+            .into_iter()
+            .any(|host| Some(host.network) == network && host.index < nodes))
+    }
+
+    /// The jobs that an index finds, with the values in the text. Only one index is asked; what it
+    /// finds is looked at. With `+`, SQLite does not take the index by time instead.
+    fn candidates(
+        &self,
+        groups: &[i64],
+        tests: &[&(Key, Test)],
+    ) -> rusqlite::Result<(String, Vec<Value>)> {
+        let list = |values: &[String]| -> rusqlite::Result<Value> {
+            Ok(serde_json::to_string(values).map_err(unwritable)?.into())
+        };
+        let ids = tests.iter().find_map(|test| match test {
+            (Key::Id, Test::In(ids)) => Some(ids),
+            _ => None,
+        });
+        let mut values = Vec::new();
+        let mut sql =
+            "SELECT created, number, id, name, algorithm, network, nodes FROM jobs WHERE "
+                .to_owned();
+        if let Some(ids) = ids {
+            sql.push_str("id IN (SELECT value FROM json_each(?)) AND ");
+            values.push(list(ids)?);
+        } else if let Some(hosts) = &self.hosts {
+            sql.push_str("network IN (SELECT value FROM json_each(?)) AND ");
+            let networks: Vec<u16> = hosts.iter().map(|host| host.network).collect();
+            values.push(format!("{networks:?}").into());
+        } else if let Some((key, any)) = self.tags.first() {
+            sql.push_str("number IN (SELECT job FROM tags WHERE key = ?");
+            values.push(key.clone().into());
+            if !any.is_empty() {
+                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+                values.push(list(any)?);
+            }
+            sql.push_str(") AND ");
+        } else if let Some(phrase) = phrase(tests) {
+            sql.push_str("number IN (SELECT rowid FROM job_names WHERE job_names MATCH ?) AND ");
+            values.push(phrase.into());
+        }
+        let plus = if values.is_empty() { "" } else { "+" };
+        sql.push_str(&format!(
+            "{plus}job_group IN (SELECT value FROM json_each(?)) AND {plus}created BETWEEN ? AND ?"
+        ));
+        values.push(format!("{groups:?}").into());
+        values.extend([self.since().into(), self.until().into()]);
+        for (key, any) in &self.tags {
+            sql.push_str(" AND EXISTS (SELECT 1 FROM tags WHERE job = number AND key = ?");
+            values.push(key.clone().into());
+            if !any.is_empty() {
+                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+                values.push(list(any)?);
+            }
+            sql.push(')');
+        }
+        Ok((sql, values))
+    }
+}
+
+/// Whether an index finds what could fit.
+fn has_index(tests: &[&(Key, Test)]) -> bool {
+    let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
+    tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
 /// The most characters that are looked up; what follows is compared.
@@ -301,246 +400,10 @@ fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     (part.chars().count() >= TRIGRAM).then(|| format!("{}: \"{quoted}\"", key.column()))
 }
 
-fn page(mut places: Vec<Place>, ascending: bool, skip: u64, take: u64) -> Vec<Place> {
-    places.sort_unstable();
-    if !ascending {
-        places.reverse();
-    }
-    let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-    let take = usize::try_from(take).unwrap_or(usize::MAX);
-    places.into_iter().skip(skip).take(take).collect()
-}
+#[cfg(test)]
+#[path = "listing_tests.rs"]
+mod tests;
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use serde_json::json;
-
-    use super::*;
-    use crate::database::Database;
-    use crate::lifecycle::State;
-    use crate::request::JobRequest;
-
-    /// Numbers that look random and are the same in each run.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: u64) -> u64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (self.0 >> 33) % bound
-        }
-
-        fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-            let at = usize::try_from(self.below(all.len() as u64)).unwrap();
-            all[at]
-        }
-
-        fn moment(&mut self) -> Moment {
-            // Within milliseconds, seconds, hours and decades of each other.
-            let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
-            let sum = 1_600_000_000_000 + self.below(spread);
-            Moment::from_millis(i64::try_from(sum).unwrap())
-        }
-    }
-
-    const STATES: [State; 4] = [
-        State::Queuing,
-        State::Running,
-        State::Completed,
-        State::Failed,
-    ];
-    const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
-
-    /// What a list should find, from a plain look at all jobs.
-    struct Plain {
-        id: String,
-        name: String,
-        algorithm: String,
-        user: String,
-        workspace: String,
-        runtime: &'static str,
-        created: Moment,
-        state: State,
-    }
-
-    impl Plain {
-        fn of(&self, key: Key) -> &str {
-            match key {
-                Key::Workspace => &self.workspace,
-                Key::UserId => &self.user,
-                Key::Kind => "job",
-                Key::RuntimeType => self.runtime,
-                Key::Phase => self.state.phase(),
-                Key::Id => &self.id,
-                Key::Name => &self.name,
-                Key::AlgorithmName => &self.algorithm,
-            }
-        }
-
-        fn job(&self) -> Job {
-            let request = json!({
-                "kind": "job",
-                "metadata": {"name": self.name, "workspace_id": self.workspace},
-                "algorithm": {"name": self.algorithm, "command": "true"},
-                "spec": {"resource": {}, "runtime_type": self.runtime},
-            });
-            let request = JobRequest::read(request).unwrap();
-            let mut job = Job::new(self.id.clone(), request, self.created);
-            job.project = "p".to_owned();
-            job.user_id.clone_from(&self.user);
-            job.state = self.state;
-            job.settled = self.state.is_final();
-            job
-        }
-    }
-
-    fn random(dice: &mut Dice, number: u64) -> Plain {
-        let parts: Vec<&str> = (0..3).map(|_| dice.one_of(&PARTS)).collect();
-        Plain {
-            id: format!("id-{number}"),
-            name: format!("{}-{number}", parts.join("")),
-            algorithm: dice.one_of(&["", "resnet", "res-net"]).to_owned(),
-            user: dice.one_of(&["ann", "bob"]).to_owned(),
-            workspace: dice.one_of(&["0", "1"]).to_owned(),
-            runtime: dice.one_of(&["", "debug"]),
-            created: dice.moment(),
-            state: dice.one_of(&STATES),
-        }
-    }
-
-    fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
-        let two = |dice: &mut Dice, all: &[&str]| {
-            let values = (0..1 + dice.below(2)).map(|_| dice.one_of(all).to_owned());
-            values.collect::<Vec<_>>()
-        };
-        let id = format!("id-{}", dice.below(number));
-        let (key, values) = match dice.below(6) {
-            0 => (
-                Key::Phase,
-                two(dice, &["Pending", "Running", "Completed", "Failed"]),
-            ),
-            1 => (Key::UserId, two(dice, &["ann", "bob", "eve"])),
-            2 => (Key::RuntimeType, two(dice, &["debug"])),
-            3 => (Key::Workspace, two(dice, &["0", "1"])),
-            4 => (Key::Id, two(dice, &[&id, "id-1", "id-2"])),
-            _ => {
-                let key = dice.one_of(&[Key::Name, Key::AlgorithmName]);
-                let part = dice.one_of(&["bert", "ert", "e", "tre", "s-net", "\"", "-1", "res"]);
-                return (key, Test::Contains(part.to_owned()));
-            }
-        };
-        let test = if dice.below(4) == 0 {
-            Test::NotIn(values)
-        } else {
-            Test::In(values)
-        };
-        (key, test)
-    }
-
-    /// Lists over jobs that came, changed and went are what a look at all jobs gives.
-    #[test]
-    fn lists_are_right_whatever_is_asked() {
-        let store = Store::new(Arc::new(Database::open(None).unwrap()));
-        let mut dice = Dice(7);
-        let mut plain: Vec<Plain> = Vec::new();
-        for number in 0..400 {
-            let job = random(&mut dice, number);
-            store.insert(job.job(), 1000, false).unwrap();
-            plain.push(job);
-            let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
-            match dice.below(8) {
-                0 => store.remove(&plain.remove(other).id),
-                1..4 => {
-                    let state = dice.one_of(&STATES);
-                    plain[other].state = state;
-                    let id = plain[other].id.clone();
-                    store.update(&id, |job| job.state = state).unwrap();
-                }
-                _ => {}
-            }
-        }
-        // A stable sort: those of one millisecond stay in their order.
-        plain.sort_by_key(|job| job.created);
-        let mut pages = 0;
-        for round in 0..800 {
-            let mut selection = Selection {
-                ascending: dice.below(2) == 0,
-                limit: 1 + dice.below(12),
-                ..Selection::default()
-            };
-            for _ in 0..dice.below(3) {
-                selection.tests.push(random_test(&mut dice, 400));
-            }
-            for end in [&mut selection.from, &mut selection.to] {
-                if dice.below(3) == 0 {
-                    let near = usize::try_from(dice.below(plain.len() as u64)).unwrap();
-                    *end = Some(dice.one_of(&[plain[near].created, Moment::from_millis(1)]));
-                }
-            }
-            let mut right: Vec<&str> = plain
-                .iter()
-                .filter(|job| {
-                    selection.from.is_none_or(|from| from <= job.created)
-                        && selection.to.is_none_or(|to| job.created <= to)
-                        && selection
-                            .tests
-                            .iter()
-                            .all(|(key, test)| test.passes(job.of(*key)))
-                })
-                .map(|job| job.id.as_str())
-                .collect();
-            if !selection.ascending {
-                right.reverse();
-            }
-            selection.skip = dice.below(right.len() as u64 + 2);
-            let found = store.list("p", &selection).unwrap();
-            let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
-            let skip = usize::try_from(selection.skip).unwrap();
-            let limit = usize::try_from(selection.limit).unwrap();
-            let page: Vec<&str> = right.iter().skip(skip).take(limit).copied().collect();
-            assert_eq!(found.total, plain.len() as u64, "{round}: {selection:?}");
-            assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
-            assert_eq!(ids, page, "{round}: {selection:?}");
-            pages += u32::from(!page.is_empty());
-        }
-        assert!(pages > 400, "only {pages} of the lists had a page");
-        assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
-    }
-
-    /// What is counted in advance goes away with the jobs.
-    #[test]
-    fn nothing_is_left_of_jobs_that_have_gone() {
-        let store = Store::new(Arc::new(Database::open(None).unwrap()));
-        let mut dice = Dice(3);
-        for number in 0..20 {
-            let job = random(&mut dice, number);
-            store.insert(job.job(), 1000, false).unwrap();
-            store
-                .update(&job.id, |job| job.state = State::Failed)
-                .unwrap();
-        }
-        for number in 0..20 {
-            store.remove(&format!("id-{number}"));
-        }
-        for table in [
-            "tallies",
-            "jobs",
-            "job_names",
-            "requests",
-            "states",
-            "events",
-            "tags",
-        ] {
-            let sql = format!("SELECT count(*) FROM {table}");
-            let rows: i64 = store
-                .database
-                .read(|connection| connection.query_row(&sql, [], |row| row.get(0)))
-                .unwrap();
-            assert_eq!(rows, 0, "{table}");
-        }
-    }
-}
+#[path = "listing_steps_tests.rs"]
+mod steps_tests;

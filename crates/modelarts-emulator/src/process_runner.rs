@@ -397,6 +397,17 @@ impl Runner for ProcessRunner {
         }))
     }
 
+    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
+        let files = self.files.clone();
+        let pump = self.alive.pumps.lock().get(&worker.log_name()).cloned();
+        Box::pin(blocking(move || {
+            if let Some((pump, _)) = pump {
+                pump.drain();
+            }
+            files.log_part(&worker, from, most)
+        }))
+    }
+
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
         let leader = self
             .alive

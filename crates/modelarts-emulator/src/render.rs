@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::clock::Moment;
+use crate::environment;
 use crate::events::{Event, Wording};
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
-use crate::store::Job;
+use crate::store::{Job, task_name};
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +276,17 @@ fn spec(request: &JobRequest) -> Value {
         ],
     );
     spec
+}
+
+/// A task with its address. Each has a node of its own, with the same address.
+pub(crate) fn task(job: &Job, index: u32, schedule_count: u32) -> Value {
+    let address = environment::address(&job.id, index);
+    json!({
+        "task": task_name(index),
+        "ip": address,
+        "host_ip": address,
+        "schedule_count": schedule_count,
+    })
 }
 
 /// One event.

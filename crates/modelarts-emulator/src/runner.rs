@@ -108,6 +108,8 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>>;
     /// The last `limit` bytes of the log; nothing before its first byte.
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>>;
+    /// At most `most` bytes of the log from the byte `from` on; nothing behind its end.
+    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>>;
     /// What the worker's processes use now, if they run.
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>>;
     /// Forgets everything about a job whose workers have ended.

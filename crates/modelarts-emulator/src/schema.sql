@@ -37,12 +37,16 @@ CREATE TABLE jobs (
     name TEXT NOT NULL,
     algorithm TEXT NOT NULL,
     experiment TEXT NOT NULL,
+    -- What the addresses of its workers have in common, once it has been on its nodes, and their number.
+    network INTEGER,
+    nodes INTEGER NOT NULL,
     -- Something is still to happen to it: the next start goes on with it.
     open INTEGER NOT NULL,
     UNIQUE (project, name)
 );
 CREATE INDEX jobs_by_time ON jobs (job_group, created);
 CREATE INDEX jobs_by_experiment ON jobs (experiment) WHERE experiment <> '';
+CREATE INDEX jobs_by_network ON jobs (network) WHERE network IS NOT NULL;
 CREATE INDEX open_jobs ON jobs (number) WHERE open;
 -- Finds parts of names.
 CREATE VIRTUAL TABLE job_names USING fts5 (
@@ -51,6 +55,13 @@ CREATE VIRTUAL TABLE job_names USING fts5 (
 
 CREATE TABLE requests (job INTEGER PRIMARY KEY, request TEXT NOT NULL);
 CREATE TABLE states (job INTEGER PRIMARY KEY, state TEXT NOT NULL);
+-- Of a search, in the order in which they were started.
+CREATE TABLE trials (
+    job INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    trial TEXT NOT NULL,
+    PRIMARY KEY (job, place)
+) WITHOUT ROWID;
 CREATE TABLE events (
     job INTEGER NOT NULL,
     place INTEGER NOT NULL,

@@ -1,23 +1,32 @@
 //! ListTrainingJobs: filters, order and pages (api-facts.md 2.3 and 4).
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
 use crate::body::Field;
 use crate::choices::{Choices, JobsCount, JobsOffset};
 use crate::clock::Moment;
+use crate::environment::{self, Host};
 use crate::error::ApiError;
 use crate::lifecycle::PHASES;
 use crate::listing::{Key, Selection, Test};
 use crate::store::{Job, Store};
+use crate::{operations, render};
 
 /// Rows per page when the request does not say; no document does.
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
+const MAX_HOSTS: usize = 10;
+/// 31 days (api-facts.md 4.4).
+const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
 /// A checked search request.
 #[derive(Debug)]
 pub(crate) struct Search {
     selection: Selection,
+    /// Those of `host_ips`.
+    addresses: Vec<IpAddr>,
     workspace_id: Option<String>,
     limit: i64,
     /// The number of the page, from 0. Older documents meant a record.
@@ -51,7 +60,7 @@ impl Named {
 
 impl Search {
     /// Reads a body.
-    pub(crate) fn read(body: &Value, choices: &Choices) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &Value, choices: &Choices, now: Moment) -> Result<Self, ApiError> {
         let body = Field::root(body);
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
             let Some(field) = body.get(name)? else {
@@ -74,11 +83,6 @@ impl Search {
             Some("asc") => true,
             Some(_) => return Err(body.required("order")?.must("be asc or desc")),
         };
-        for name in ["tags", "host_ips"] {
-            if !body.items_of(name)?.is_empty() {
-                return Err(ApiError::not_modelled(format!("searches by {name}")));
-            }
-        }
         let limit = number("limit", DEFAULT_LIMIT, 1..=MAX_LIMIT)?;
         let offset = number("offset", 0, 0..=i64::MAX)?;
         let mut selection = Selection {
@@ -94,6 +98,15 @@ impl Search {
         for filter in body.items_of("filters")? {
             add(&filter, &mut selection)?;
         }
+        selection.tags = tags(&body)?;
+        let addresses = addresses(&body)?;
+        if !addresses.is_empty() {
+            let hosts = addresses.iter().copied().flat_map(Host::all_at);
+            selection.hosts = Some(hosts.collect());
+        }
+        if !selection.tags.is_empty() || !addresses.is_empty() {
+            limit_span(&mut selection, now)?;
+        }
         let workspace_id = body.text_of("workspace_id")?.map(str::to_owned);
         if let Some(workspace) = &workspace_id {
             let test = Test::In(vec![workspace.clone()]);
@@ -101,6 +114,7 @@ impl Search {
         }
         Ok(Self {
             selection,
+            addresses,
             workspace_id,
             limit,
             offset,
@@ -117,7 +131,14 @@ impl Search {
         render: impl Fn(&Job) -> Value,
     ) -> Result<Value, ApiError> {
         let found = store.list(project, &self.selection)?;
-        let items: Vec<Value> = found.jobs.iter().map(render).collect();
+        let shown = |job| {
+            let mut shown = render(job);
+            if !self.addresses.is_empty() {
+                shown["status"]["task_ips"] = self.tasks_there(job);
+            }
+            shown
+        };
+        let items: Vec<Value> = found.jobs.iter().map(shown).collect();
         Ok(json!({
             "total": found.total,
             "count": match self.count {
@@ -134,11 +155,79 @@ impl Search {
             "items": items,
         }))
     }
+
+    /// The tasks of a job with one of the addresses that were asked for.
+    fn tasks_there(&self, job: &Job) -> Value {
+        let there = |index: &u32| {
+            let own = environment::address(&job.id, *index).parse();
+            own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
+        };
+        let tasks = (0..job.request.node_count).filter(there);
+        tasks
+            .map(|index| render::task(job, index, job.schedule_count))
+            .collect()
+    }
+}
+
+/// `tags`: a key may be there once. None of its values, or only an empty one, is any.
+fn tags(body: &Field<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
+    let mut read: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, values) in operations::tags::wanted(body)? {
+        if read.iter().any(|(known, _)| known == key) {
+            return Err(ApiError::invalid_parameter("tags must have different keys"));
+        }
+        let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
+        if matches!(values.as_slice(), [only] if only.is_empty()) {
+            values.clear();
+        }
+        read.push((key.to_owned(), values));
+    }
+    Ok(read)
+}
+
+/// `host_ips`.
+fn addresses(body: &Field<'_>) -> Result<Vec<IpAddr>, ApiError> {
+    let given = body.items_of("host_ips")?;
+    if given.len() > MAX_HOSTS {
+        return Err(body
+            .required("host_ips")?
+            .must(format!("have at most {MAX_HOSTS} elements")));
+    }
+    let read = |field: &Field<'_>| {
+        let address = field.text()?.parse();
+        address.map_err(|_| field.must("be an IPv4 or IPv6 address"))
+    };
+    given.iter().map(read).collect()
+}
+
+/// Searches by tags or hosts look at 31 days: those of `create_time`, or the last ones.
+fn limit_span(selection: &mut Selection, now: Moment) -> Result<(), ApiError> {
+    let before = |end: Moment| Moment::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
+    match (selection.from, selection.to) {
+        (None, to) => selection.from = Some(before(to.unwrap_or(now))),
+        (Some(from), None) => {
+            selection.to = Some(Moment::from_millis(
+                from.millis().saturating_add(MAX_SPAN_MILLIS),
+            ));
+        }
+        (Some(from), Some(to)) if to.millis().saturating_sub(from.millis()) > MAX_SPAN_MILLIS => {
+            return Err(ApiError::filter_value(&format!(
+                "{},{}",
+                from.rfc3339(),
+                to.rfc3339()
+            )));
+        }
+        (Some(_), Some(_)) => {}
+    }
+    Ok(())
 }
 
 /// Adds one filter, unless all its values are blank: the documented example sends such ones.
 fn add(filter: &Field<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
+    if UNEXPLAINED.contains(&key_text) {
+        return unexplained(filter, key_text);
+    }
     let named = Named::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
     // The default is that of the published Swagger file.
     let operator = filter.text_of("operator")?.unwrap_or("in");
@@ -176,6 +265,24 @@ fn add(filter: &Field<'_>, selection: &mut Selection) -> Result<(), ApiError> {
         _ => Test::In(values),
     };
     selection.tests.push((key, test));
+    Ok(())
+}
+
+/// Keys that a client of the vendor knows, and no document says with which operators.
+const UNEXPLAINED: [&str; 4] = [
+    "algorithm_id",
+    "pool_id",
+    "priority",
+    "training_experiment_id",
+];
+
+/// Blank values are no condition, here either.
+fn unexplained(filter: &Field<'_>, key: &str) -> Result<(), ApiError> {
+    for value in filter.items_of("value")? {
+        if !value.text()?.is_empty() {
+            return Err(ApiError::not_modelled(format!("searches by {key}")));
+        }
+    }
     Ok(())
 }
 

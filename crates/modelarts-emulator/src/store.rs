@@ -14,6 +14,7 @@ use crate::error::ApiError;
 use crate::events::{Event, EventKind};
 use crate::job_rows::{self, Row};
 use crate::lifecycle::{State, Stop};
+use crate::remembered::Remembered;
 use crate::request::JobRequest;
 use crate::tuning::Trial;
 
@@ -51,8 +52,8 @@ pub(crate) struct Job {
     /// Those that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
-    /// Of a search.
-    #[serde(default)]
+    /// Of a search. Not there when a job is read for a list.
+    #[serde(skip)]
     pub(crate) trials: Vec<Trial>,
     /// Nothing will happen to it any more: its processes have gone, its last event is written.
     pub(crate) settled: bool,
@@ -233,6 +234,8 @@ pub(crate) struct Store {
     /// By id. As many as there are jobs on their way, however many there are in all.
     live: Mutex<HashMap<String, Live>>,
     bells: Bells,
+    /// Held whenever a job changes. Taken after `live` and before the database.
+    pub(crate) remembered: Mutex<Remembered>,
     pub(crate) database: Arc<Database>,
 }
 
@@ -241,6 +244,7 @@ impl Store {
         Self {
             live: Mutex::default(),
             bells: Bells::default(),
+            remembered: Mutex::default(),
             database,
         }
     }
@@ -259,6 +263,7 @@ impl Store {
                 "Other running job contain train_url",
             ));
         }
+        let mut remembered = self.remembered.lock();
         let row = self.database.write(|connection| {
             if let Some(project) = job_rows::known_project(connection, &job.project)? {
                 if job_rows::is_taken(connection, project, &job.request.name)? {
@@ -270,6 +275,8 @@ impl Store {
             }
             job_rows::insert(connection, &mut job).map(Ok)
         })??;
+        remembered.add(&job);
+        drop(remembered);
         let id = job.id.clone();
         if !job.settled {
             live.insert(id.clone(), Live { row, job });
@@ -309,7 +316,10 @@ impl Store {
             }
         };
         let tags = entry.job.tags.clone();
+        let mut remembered = self.remembered.lock();
+        remembered.subtract(&entry.job);
         let result = change(&mut entry.job);
+        remembered.add(&entry.job);
         let Live { row, job } = &mut entry;
         let written = self
             .database
@@ -317,6 +327,7 @@ impl Store {
         if let Err(error) = written {
             tracing::error!(job = id, %error, "a change is not stored");
         }
+        drop(remembered);
         if !entry.job.settled {
             live.insert(id.to_owned(), entry);
         }
@@ -327,10 +338,17 @@ impl Store {
 
     pub(crate) fn remove(&self, id: &str) {
         let mut live = self.live.lock();
-        live.remove(id);
+        let known = live.remove(id).map(|entry| entry.job);
+        let mut remembered = self.remembered.lock();
+        if !remembered.is_empty()
+            && let Some(job) = known.or_else(|| Some(self.load(id)?.1))
+        {
+            remembered.subtract(&job);
+        }
         if let Err(error) = self.database.write(|c| job_rows::remove(c, id)) {
             tracing::error!(job = id, %error, "a deletion is not stored");
         }
+        drop(remembered);
         drop(live);
         self.bells.ring(id);
     }

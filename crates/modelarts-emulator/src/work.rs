@@ -166,17 +166,7 @@ impl Driver {
             }
         };
         if let Turn::Stop(why) = turn {
-            // For auto stop nobody has changed the state yet.
-            let now = self.now();
-            let fails = matches!(why, Stop::AfterHours(_))
-                && self.core.choices.auto_stopped == AutoStopped::Failed;
-            self.core.store.update(&self.id, |job| {
-                if !fails {
-                    job.advance(State::Terminating, now);
-                }
-                job.ask_to_stop(why);
-            });
-            self.terminate_job();
+            self.begin_to_stop(why);
         }
         let rest = runs
             .iter_mut()
@@ -197,6 +187,21 @@ impl Driver {
         (turn, failure)
     }
 
+    /// Says that the code is being ended before its time.
+    pub(crate) fn begin_to_stop(&self, why: Stop) {
+        // For auto stop nobody has changed the state yet.
+        let now = self.now();
+        let fails = matches!(why, Stop::AfterHours(_))
+            && self.core.choices.auto_stopped == AutoStopped::Failed;
+        self.core.store.update(&self.id, |job| {
+            if !fails {
+                job.advance(State::Terminating, now);
+            }
+            job.ask_to_stop(why);
+        });
+        self.terminate_job();
+    }
+
     pub(crate) fn first_look(&self) -> Seen {
         let now = self.now();
         Seen {
@@ -212,17 +217,22 @@ impl Driver {
     /// Does what is due. True if the job hangs and wants to be started again.
     async fn look_after(&self, seen: &mut Seen) -> bool {
         let now = self.now();
+        self.copy(seen, now).await;
+        self.measure(seen, now).await;
+        self.hangs(seen, now).await
+    }
+
+    /// Copies the outputs and the logs that are due.
+    pub(crate) async fn copy(&self, seen: &mut Seen, now: Moment) {
         self.copy_out(seen, now).await;
         if now.since(seen.logs_copied) >= LOG_PERIOD {
             seen.logs_copied = now;
             self.export_logs().await;
         }
-        self.measure(seen, now).await;
-        self.hangs(seen, now).await
     }
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
-    pub(crate) async fn copy_out(&self, seen: &mut Seen, now: Moment) {
+    async fn copy_out(&self, seen: &mut Seen, now: Moment) {
         for (index, output) in self.request.outputs.iter().enumerate() {
             if now.since(seen.copied[index]) < output.period {
                 continue;

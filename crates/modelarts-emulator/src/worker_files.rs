@@ -101,15 +101,7 @@ impl WorkerFiles {
 
     /// The last `limit` bytes of the log; nothing before its first byte.
     pub(crate) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
-        let path = self
-            .of_job(&worker.job_id)
-            .join(worker.task())
-            .join(worker.log_file());
-        let aside = self.log_aside(worker);
-        // It may be moved aside and back between two looks.
-        let mut places = [&path, &aside, &path].into_iter();
-        let log = places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?);
-        let Some(mut file) = log else {
+        let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
         };
         let full_size = file.seek(SeekFrom::End(0))?;
@@ -117,6 +109,28 @@ impl WorkerFiles {
         let mut content = Vec::new();
         file.take(limit.min(full_size)).read_to_end(&mut content)?;
         Ok(Some(LogTail { content, full_size }))
+    }
+
+    /// At most `most` bytes of the log from the byte `from` on.
+    pub(crate) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        if let Some(mut file) = self.read_log(worker) {
+            file.seek(SeekFrom::Start(from))?;
+            file.take(most).read_to_end(&mut content)?;
+        }
+        Ok(content)
+    }
+
+    /// The log, to be read; nothing before its first byte.
+    fn read_log(&self, worker: &Worker) -> Option<fs::File> {
+        let path = self
+            .of_job(&worker.job_id)
+            .join(worker.task())
+            .join(worker.log_file());
+        let aside = self.log_aside(worker);
+        // It may be moved aside and back between two looks.
+        let mut places = [&path, &aside, &path].into_iter();
+        places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
     /// Where the log lies while the worker's directory is made again.

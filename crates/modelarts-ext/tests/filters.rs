@@ -7,8 +7,13 @@
 
 mod support;
 
-use std::{net::Ipv4Addr, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
 
+use futures::TryStreamExt;
+use modelarts_emulator::Seeds;
 use modelarts_ext::{
     Filter, Job, ListJobs,
     types::{FilterOperator, JobKind, Phase, RuntimeType},
@@ -117,6 +122,53 @@ async fn what_a_job_does_not_tell_is_not_guessed() {
         (time.matches(&full), time.matches(&bare)),
         (Some(false), None)
     );
+}
+
+/// What tags and hosts leave is narrowed by conditions as here.
+#[tokio::test]
+async fn conditions_hold_beside_tags_and_hosts() {
+    let site = Site::start().await;
+    let tagged = |name: &str, team: &str| json!({"name": name, "tags": {"team": team}});
+    let seeds =
+        json!({"jobs": [tagged("bert-a", "a"), tagged("resnet", "a"), tagged("bert-b", "b")]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    site.emulator.seed(&seeds).await.unwrap();
+    let names = |jobs: &[Job]| -> Vec<String> {
+        let mut names: Vec<_> = jobs.iter().map(|job| job.name().to_owned()).collect();
+        names.sort();
+        names
+    };
+    let list = || site.client.training_jobs().list();
+    let jobs = list().collect(10).await.unwrap();
+    for filter in [
+        Filter::name().like("bert"),
+        Filter::phase().is(Phase::Completed),
+    ] {
+        for (team, own) in [
+            (vec!["a"], ["bert-a", "resnet"].as_slice()),
+            (vec![], &["bert-a", "bert-b", "resnet"]),
+            (vec!["a", "b"], &["bert-a", "bert-b", "resnet"]),
+            (vec!["c"], &[]),
+        ] {
+            let search = list().tag("team", team).filter(filter.clone());
+            let found = search.collect(10).await.unwrap();
+            let mut here = names(&jobs);
+            here.retain(|name| {
+                let job = jobs.iter().find(|job| job.name() == name).unwrap();
+                own.contains(&name.as_str()) && filter.matches(job) == Some(true)
+            });
+            assert_eq!(names(&found), here, "{filter:?}");
+        }
+        for job in &jobs {
+            let tasks = job.task_history().items();
+            let tasks: Vec<_> = tasks.try_collect().await.unwrap();
+            let address: IpAddr = tasks[0].ip.as_ref().unwrap().parse().unwrap();
+            let search = list().host_ips([address]).filter(filter.clone());
+            let found = search.collect(10).await.unwrap();
+            assert_eq!(found.len() == 1, filter.matches(job) == Some(true));
+            assert!(found.iter().all(|found| found.name() == job.name()));
+        }
+    }
 }
 
 #[tokio::test]

@@ -24,6 +24,8 @@ const JOBS: usize = 10_000;
 const ANSWERS: usize = 20_000;
 /// The target for all jobs.
 const TARGET: Duration = Duration::from_secs(60);
+/// Megabytes that jobs may add in all, caches of the database included: however many there are.
+const GROWTH: u64 = 64;
 const TOKEN: &str = "bench";
 /// Each simulated job writes a line.
 const SCRIPT: &str = r#"{"default": [{"log": ["done"]}]}"#;
@@ -115,8 +117,12 @@ pub async fn measure() -> Result<()> {
         completed.as_secs_f64()
     );
     println!("| errors, jobs lost, events lost, log lines lost | 0 |");
-    println!("| memory before, after | {before} MB, {after} MB |\n");
-    Ok(())
+    println!(
+        "| memory before, after | {} MB, {} MB |\n",
+        megabytes(before),
+        megabytes(after)
+    );
+    ensure_bounded(before, after)
 }
 
 /// Does `work` so many times, on all connections at once.
@@ -263,16 +269,31 @@ impl Site {
     }
 
     /// Resident memory in megabytes, where the system says it.
-    pub fn memory(&self) -> String {
+    pub fn memory(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        kilobytes.map_or_else(
-            || "?".to_owned(),
-            |kilobytes| (kilobytes / 1024).to_string(),
-        )
+        let status = std::fs::read_to_string(path).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kilobytes / 1024)
     }
+}
+
+/// How it is printed.
+pub fn megabytes(memory: Option<u64>) -> String {
+    memory.map_or_else(|| "?".to_owned(), |megabytes| megabytes.to_string())
+}
+
+/// Fails if there is more than [`GROWTH`] between the two.
+pub fn ensure_bounded(before: Option<u64>, after: Option<u64>) -> Result<()> {
+    if let (Some(before), Some(after)) = (before, after) {
+        ensure!(
+            after <= before + GROWTH,
+            "memory: {after} MB against {before} MB"
+        );
+    }
+    Ok(())
 }
 
 impl Drop for Site {

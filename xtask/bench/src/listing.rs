@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::emulator::Site;
+use crate::emulator::{Site, ensure_bounded, megabytes};
 
 const FEW: u64 = 10_000;
 const MANY: u64 = 1_000_000;
@@ -25,7 +25,7 @@ struct Full {
     jobs: u64,
     /// In seconds.
     end: u64,
-    memory: String,
+    memory: Option<u64>,
 }
 
 impl Full {
@@ -97,6 +97,14 @@ impl Full {
                 "a part of the name, 111 match",
                 json!({"filters": [name("run-0-Completed-55")]}),
             ),
+            (
+                "a part of the name, all match",
+                json!({"filters": [name("run-")]}),
+            ),
+            (
+                "a part of the name, 60 % match",
+                json!({"filters": [name("Completed")]}),
+            ),
             ("one hour", json!({"filters": [time(7200, 3600)]})),
             ("half of the time", json!({"filters": [half]})),
             (
@@ -144,11 +152,13 @@ pub async fn measure() -> Result<()> {
     }
     println!(
         "\nResident memory: {} MB with {FEW} jobs, {} MB with {MANY}; after all lists {} MB and {} MB.\n",
-        few.memory,
-        many.memory,
-        few.site.memory(),
-        many.site.memory()
+        megabytes(few.memory),
+        megabytes(many.memory),
+        megabytes(few.site.memory()),
+        megabytes(many.site.memory())
     );
+    ensure_bounded(few.memory, many.memory)?;
+    ensure_bounded(few.site.memory(), many.site.memory())?;
     ensure!(missed.is_empty(), "too slow: {missed:?}");
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis};
+use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis, vitest};
 use crate::{breaking, payload, schema, workspace};
 
 pub const ALL: &[Check] = &[
@@ -109,6 +109,11 @@ pub const ALL: &[Check] = &[
         name: "pytest",
         about: "the suite on the emulator's page for testers passes",
         run: pytest::run,
+    },
+    Check {
+        name: "vitest",
+        about: "and so does that for Node",
+        run: vitest::run,
     },
     Check {
         name: "examples",

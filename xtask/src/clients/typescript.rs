@@ -8,7 +8,11 @@ use super::{Programs, steps};
 use crate::{node, workspace};
 
 pub fn prepare(directory: &Path) -> Result<Programs> {
-    node::install(directory, "node_modules/openapi-typescript")?;
+    node::install(
+        directory,
+        "node_modules/openapi-typescript",
+        node::Optional::LeftOut,
+    )?;
     let node = |script: &str| {
         let mut command = Command::new("node");
         command.arg(script).current_dir(directory);

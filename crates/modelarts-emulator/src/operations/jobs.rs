@@ -12,7 +12,6 @@ use crate::body::Field;
 use crate::call::{Call, Outcome, bad_param, ok};
 use crate::choices::{DeleteActive, StopAgain, UnknownAction};
 use crate::driver;
-use crate::environment;
 use crate::error::ApiError;
 use crate::event_query::EventQuery;
 use crate::events::{EventKind, Level};
@@ -21,7 +20,7 @@ use crate::render::{self, UserName};
 use crate::request::JobRequest;
 use crate::rules::{self, Draft, is_name};
 use crate::search::Search;
-use crate::store::{Job, task_name};
+use crate::store::Job;
 
 /// Most jobs of one batch deletion.
 const MOST_AT_ONCE: usize = 100;
@@ -77,8 +76,8 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
 }
 
 pub(super) fn list(call: &Call<'_>) -> Outcome {
-    let search = Search::read(&call.json()?, &call.core.choices)?;
     let now = call.now();
+    let search = Search::read(&call.json()?, &call.core.choices, now)?;
     let render = |job: &Job| render::job(job, UserName::Known(&job.user_name), now);
     ok(search.answer(&call.core.store, &call.user.project_id, render)?)
 }
@@ -252,14 +251,7 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
         (1..=job.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
             .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
-            .map(|(count, index)| {
-                json!({
-                    "task": task_name(index),
-                    "ip": environment::address(&job.id, index),
-                    "host_ip": "127.0.0.1",
-                    "schedule_count": count,
-                })
-            })
+            .map(|(count, index)| render::task(job, index, count))
             .collect()
     })?;
     ok(Value::Array(rows))

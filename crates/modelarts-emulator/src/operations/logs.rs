@@ -8,6 +8,8 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::call::{Call, Outcome, bad_param, ok};
 use crate::error::ApiError;
+use crate::log_lines::{Finder, Wanted};
+use crate::log_stream::PIECE;
 use crate::request::LogExport;
 use crate::runner::{LogTail, Worker};
 
@@ -35,15 +37,25 @@ fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
     })
 }
 
-/// The end of the worker's log, unless it has been cleared away.
-async fn tail(call: &Call<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
+/// Refuses what has been cleared away.
+fn kept(call: &Call<'_>, worker: &Worker) -> Result<(), ApiError> {
     let ended = call.read(|job| job.ended)?;
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
         return Err(ApiError::of(2819, &[]));
     }
+    Ok(())
+}
+
+/// The end of the worker's log, unless it has been cleared away.
+async fn tail(call: &Call<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
+    kept(call, &worker)?;
     let tail = call.core.runner.log_tail(worker, limit).await;
-    tail.map_err(|error| ApiError::internal(format!("The log cannot be read: {error}.")))
+    tail.map_err(unreadable)
+}
+
+fn unreadable(error: std::io::Error) -> ApiError {
+    ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
 /// ModelArts.2776 and 2777, "not ready": a 204 has no body to say so.
@@ -85,7 +97,8 @@ pub(super) async fn link(call: &Call<'_>) -> Outcome {
     }))
 }
 
-/// Some lines, from a line on. Lines are named by their number.
+/// Some lines, from a line on. Lines are named by their number. No document bounds their length; no
+/// more is given than in a preview, so there may be fewer lines than were asked for.
 pub(super) async fn lines(call: &Call<'_>) -> Outcome {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;
@@ -94,28 +107,47 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
         None => None,
         Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
     };
-    let Some(tail) = tail(call, worker, u64::MAX).await? else {
+    kept(call, &worker)?;
+    let mut finder = Finder::new(Wanted {
+        count,
+        ascending,
+        base,
+    });
+    let part = async |from, most| {
+        let part = call.core.runner.log_part(worker.clone(), from, most).await;
+        part.map_err(unreadable)
+    };
+    loop {
+        let piece = part(finder.at(), PIECE).await?;
+        if piece.is_empty() || !finder.take(&piece) {
+            break;
+        }
+    }
+    if finder.at() == 0 && part(0, 1).await?.is_empty() {
         return not_ready();
-    };
-    let text = String::from_utf8_lossy(&tail.content);
-    let all: Vec<&str> = text.split_inclusive('\n').collect();
-    // Numbers from 1; the base line itself is not given again.
-    let (from, to) = match (ascending, base) {
-        (true, base) => {
-            let from = base.unwrap_or(0).min(all.len());
-            (from, (from + count).min(all.len()))
+    }
+    let base = base.unwrap_or(0);
+    let (first, last, lines, content) = match finder.found(MAX_PREVIEW) {
+        None => (base, base, 0, Vec::new()),
+        Some(found) => {
+            let mut content = Vec::new();
+            while found.start + (content.len() as u64) < found.end {
+                let at = found.start + content.len() as u64;
+                let piece = part(at, found.end - at).await?;
+                if piece.is_empty() {
+                    break;
+                }
+                content.extend(piece);
+            }
+            let last = found.first + found.lines - 1;
+            (found.first, last, found.lines, content)
         }
-        (false, base) => {
-            let to = base.map_or(all.len(), |base| base.saturating_sub(1).min(all.len()));
-            (to.saturating_sub(count), to)
-        }
     };
-    let shown = &all[from..to];
     ok(json!({
-        "start_line": if shown.is_empty() { base.unwrap_or(0) } else { from + 1 }.to_string(),
-        "end_line": if shown.is_empty() { base.unwrap_or(0) } else { to }.to_string(),
-        "lines": shown.len(),
-        "content": shown.concat(),
+        "start_line": first.to_string(),
+        "end_line": last.to_string(),
+        "lines": lines,
+        "content": String::from_utf8_lossy(&content),
     }))
 }
 

@@ -5,7 +5,7 @@ mod catalog;
 mod experiments;
 mod jobs;
 pub(crate) mod logs;
-mod tags;
+pub(crate) mod tags;
 mod templates;
 mod trials;
 

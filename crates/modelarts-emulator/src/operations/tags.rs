@@ -92,6 +92,17 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
     ok(json!({"tags": rows}))
 }
 
+/// `tags` of a search.
+pub(crate) fn wanted<'a>(root: &Field<'a>) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
+    tags(root, 0, |tag| {
+        let values = tag.items_of("values")?;
+        if values.len() > MOST {
+            return Err(tag.must(format!("have at most {MOST} values")));
+        }
+        values.iter().map(|value| value.text()).collect()
+    })
+}
+
 /// Jobs by tags: values of a key are alternatives, keys all have to fit, a key without values has
 /// to be there. With the jobs themselves, or only their number.
 pub(super) fn find(call: &Call<'_>, with_jobs: bool) -> Outcome {
@@ -99,14 +110,7 @@ pub(super) fn find(call: &Call<'_>, with_jobs: bool) -> Outcome {
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let body = call.json()?;
     let root = Field::root(&body);
-    let wanted = tags(&root, 0, |tag| {
-        let values = tag.items_of("values")?;
-        if values.len() > MOST {
-            return Err(tag.must(format!("have at most {MOST} values")));
-        }
-        let texts: Result<Vec<&str>, ApiError> = values.iter().map(|value| value.text()).collect();
-        texts
-    })?;
+    let wanted = wanted(&root)?;
     let workspace = root.text_of("workspace_id")?;
     let untagged = root
         .get("without_any_tag")?

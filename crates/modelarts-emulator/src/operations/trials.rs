@@ -60,6 +60,7 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
         let trial = job.trials.iter_mut().find(|trial| trial.id == id)?;
         let runs = trial.status == TrialStatus::Running && !job.state.is_final();
         trial.stop |= runs;
+        trial.changed |= runs;
         Some(runs)
     })?;
     match asked {

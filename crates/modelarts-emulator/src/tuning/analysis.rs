@@ -112,6 +112,7 @@ mod tests {
                     iterations: 0,
                     reports: Vec::new(),
                     stop: false,
+                    changed: false,
                 };
                 trial.report(vec![(3.0 * lr).to_string()], true, at);
                 trial

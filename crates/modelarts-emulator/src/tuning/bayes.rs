@@ -5,6 +5,8 @@
 //! whose kernel (Matérn 5/2) is used, too. The linear algebra is a dozen lines: a crate for it
 //! would be larger than all of this search.
 
+use std::borrow::Cow;
+
 use fastrand::Rng;
 
 use super::regular::{Triangle, bell, below};
@@ -37,6 +39,8 @@ const NEAR: usize = 128;
 const REACH: [f64; 3] = [0.1, 0.03, 0.01];
 /// The lengths over which rewards may be alike; the likeliest is taken.
 const SCALES: [f64; 5] = [0.05, 0.1, 0.2, 0.4, 0.8];
+/// The most trials that it is fitted to.
+const MOST: usize = 300;
 /// Added to the diagonal, so that equal points do no harm.
 const NOISE: f64 = 1e-6;
 
@@ -45,6 +49,11 @@ impl Searcher for Bayes {
         if known.tried.len() < self.first.max(2) {
             return known.random(rng);
         }
+        let telling = telling(known.tried);
+        let known = Known {
+            tried: &telling,
+            ..known
+        };
         let fits = SCALES
             .iter()
             .filter_map(|scale| Process::fit(known, *scale));
@@ -66,6 +75,21 @@ impl Searcher for Bayes {
         let most = promises.max_by(|a, b| a.0.total_cmp(&b.0));
         most.map_or_else(|| known.random(rng), |(_, point)| point)
     }
+}
+
+/// What is fitted to: the time for it grows with the cube of their number. The better half are the
+/// best of all, the others the latest.
+fn telling(tried: &[(Point, f64)]) -> Cow<'_, [(Point, f64)]> {
+    if tried.len() <= MOST {
+        return Cow::Borrowed(tried);
+    }
+    let mut order: Vec<usize> = (0..tried.len()).collect();
+    order.sort_by(|a, b| tried[*b].1.total_cmp(&tried[*a].1));
+    let (best, others) = order.split_at_mut(MOST / 2);
+    others.sort_unstable();
+    let latest = &others[others.len() - (MOST - best.len())..];
+    let chosen = best.iter().chain(latest);
+    chosen.map(|index| tried[*index].clone()).collect()
 }
 
 impl Bayes {
@@ -147,4 +171,26 @@ fn alike(a: &Point, b: &Point, scale: f64) -> f64 {
     let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
     let distance = 5f64.sqrt() * squares.sum::<f64>().sqrt() / scale;
     (1.0 + distance + distance.powi(2) / 3.0) * (-distance).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten thousand trials are as quickly fitted to as a few hundred, and nothing good is forgotten.
+    #[test]
+    fn of_many_trials_the_best_and_the_latest_count() {
+        let tried = |count: usize| -> Vec<(Point, f64)> {
+            (0..count)
+                .map(|at| (vec![at as f64 / count as f64], -(at as f64)))
+                .collect()
+        };
+        let few = tried(MOST);
+        assert!(matches!(telling(&few), Cow::Borrowed(all) if *all == few[..]));
+        let many = tried(10_000);
+        let chosen = telling(&many);
+        assert_eq!(chosen.len(), MOST);
+        assert_eq!(chosen[..MOST / 2], many[..MOST / 2]);
+        assert_eq!(chosen[MOST / 2..], many[10_000 - MOST / 2..]);
+    }
 }

@@ -6,14 +6,16 @@ use fastrand::Rng;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::watch;
+use tokio::task::JoinError;
 use uuid::Uuid;
 
 use super::trial::{Scraper, Trial, TrialStatus};
-use super::{Known, Point, Tuning, picture};
+use super::{Known, Point, Searcher, Tuning, picture};
 use crate::clock::Sleep;
 use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
-use crate::lifecycle::{State, Stop};
+use crate::lifecycle::Stop;
+use crate::log_stream::PIECE;
 use crate::request::{JobRequest, Parameter};
 use crate::runner::{Exit, Worker};
 use crate::store::{Job, TaskFailure};
@@ -34,6 +36,26 @@ enum Halt {
     Preempted,
     /// The node of this task died.
     NodeFault(String),
+}
+
+/// What the next point is chosen from.
+struct Search {
+    searcher: Box<dyn Searcher>,
+    rng: Rng,
+    tried: Vec<(Point, f64)>,
+    running: Vec<Point>,
+    dimensions: usize,
+}
+
+impl Search {
+    fn next(&mut self) -> Point {
+        let known = Known {
+            tried: &self.tried,
+            running: &self.running,
+            dimensions: self.dimensions,
+        };
+        self.searcher.next(known, &mut self.rng)
+    }
 }
 
 impl Driver {
@@ -74,10 +96,14 @@ impl Driver {
 
     /// Keeps as many trials running as may run, until all have run or the job is to end.
     async fn trials(&self, tuning: &Tuning, mut note: impl FnMut(&Tried)) -> Option<Halt> {
-        let searcher = tuning.searcher();
-        let mut rng = Rng::with_seed(tuning.seed);
-        let mut tried: Vec<(Point, f64)> = Vec::new();
-        let mut running: Vec<(String, Point)> = Vec::new();
+        let mut search = Search {
+            searcher: tuning.searcher(),
+            rng: Rng::with_seed(tuning.seed),
+            tried: Vec::new(),
+            running: Vec::new(),
+            dimensions: tuning.space.dimensions(),
+        };
+        let mut running: Vec<String> = Vec::new();
         let mut trials = FuturesUnordered::new();
         let (end_all, ended) = watch::channel(false);
         let mut started = 0;
@@ -99,15 +125,12 @@ impl Driver {
         tokio::pin!(out_of_time);
         loop {
             while halt.is_none() && started < tuning.samples && running.len() < tuning.concurrent {
-                let points: Vec<Point> = running.iter().map(|(_, point)| point.clone()).collect();
-                let known = Known {
-                    tried: &tried,
-                    running: &points,
-                    dimensions: tuning.space.dimensions(),
-                };
-                let point = tuning.space.snap(&searcher.next(known, &mut rng));
+                let (point, thought) = self.choose(search).await;
+                search = thought;
+                let point = tuning.space.snap(&point);
                 let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
-                running.push((id.clone(), point.clone()));
+                running.push(id.clone());
+                search.running.push(point.clone());
                 trials.push(self.trial(tuning, started, id, point, ended.clone()));
                 started += 1;
             }
@@ -115,14 +138,17 @@ impl Driver {
                 biased;
                 done = trials.next() => {
                     let Some(done) = done else { return halt };
-                    running.retain(|(id, _)| *id != done.id);
+                    if let Some(at) = running.iter().position(|id| *id == done.id) {
+                        running.remove(at);
+                        search.running.remove(at);
+                    }
                     note(&done);
                     if done.node_fault {
                         halt.get_or_insert(Halt::NodeFault(done.task.clone()));
                     }
                     if let Some(reward) = done.reward {
                         let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
-                        tried.push((done.point, sign * reward));
+                        search.tried.push((done.point, sign * reward));
                     }
                 }
                 why = asked_to_stop(&mut requests), if halt.is_none() => {
@@ -134,26 +160,30 @@ impl Driver {
                 }
                 () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
                 () = look.as_mut() => {
-                    self.copy_out(&mut seen, self.now()).await;
+                    self.copy(&mut seen, self.now()).await;
                     look = self.next_look();
                 }
             }
             if halt.is_some() && !end_all.send_replace(true) {
-                self.halted(halt.as_ref());
+                // The search has not come to its end.
+                if let Some(Halt::Stop(why)) = halt {
+                    self.begin_to_stop(why);
+                }
             }
         }
     }
 
-    /// Says that the job ends before its search has.
-    fn halted(&self, halt: Option<&Halt>) {
-        let Some(Halt::Stop(why)) = halt else { return };
-        // For auto stop nobody has changed the state yet.
-        let now = self.now();
-        self.core.store.update(&self.id, |job| {
-            job.advance(State::Terminating, now);
-            job.ask_to_stop(*why);
-        });
-        self.terminate_job();
+    /// Where to try next. Choosing may take a while, so it is done on another thread.
+    async fn choose(&self, mut search: Search) -> (Point, Search) {
+        // The clock waits for it.
+        let _thinking = self.core.thinking();
+        let chosen = tokio::task::spawn_blocking(move || (search.next(), search));
+        match chosen.await.map_err(JoinError::try_into_panic) {
+            Ok(chosen) => chosen,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // The runtime ends, and with it this.
+            Err(Err(_)) => std::future::pending().await,
+        }
     }
 
     /// One trial, from its start to its end. Trials take turns on the workers.
@@ -186,6 +216,7 @@ impl Driver {
                 iterations: 0,
                 reports: Vec::new(),
                 stop: false,
+                changed: true,
             });
         });
         let mut scraper = Scraper::new(&tuning.rewards);
@@ -252,10 +283,9 @@ impl Driver {
     /// Changes a trial.
     fn of<R>(&self, id: &str, change: impl FnOnce(&mut Trial) -> R) -> Option<R> {
         let changed = self.core.store.update(&self.id, |job| {
-            job.trials
-                .iter_mut()
-                .find(|trial| trial.id == id)
-                .map(change)
+            let trial = job.trials.iter_mut().find(|trial| trial.id == id)?;
+            trial.changed = true;
+            Some(change(trial))
         });
         changed.flatten()
     }
@@ -268,34 +298,28 @@ impl Driver {
         scraper: &mut Scraper<'_>,
         last: bool,
     ) {
-        let new = self.new_log(worker, scraper.seen).await;
-        scraper.seen += new.len() as u64;
-        let found = scraper.take(&new, last);
-        let (Some(id), false) = (&worker.trial, found.is_empty()) else {
-            return;
-        };
-        let now = self.now();
-        self.of(id, |trial| {
-            for texts in found {
-                trial.report(texts, tuning.leader().more_is_better, now);
+        let Some(id) = &worker.trial else { return };
+        loop {
+            let new = self
+                .core
+                .runner
+                .log_part(worker.clone(), scraper.seen, PIECE);
+            // What cannot be read now is read at the next look.
+            let new = new.await.unwrap_or_default();
+            scraper.seen += new.len() as u64;
+            let found = scraper.take(&new, last && new.is_empty());
+            if !found.is_empty() {
+                let now = self.now();
+                self.of(id, |trial| {
+                    for texts in found {
+                        trial.report(texts, tuning.leader().more_is_better, now);
+                    }
+                });
             }
-        });
-    }
-
-    /// What has come into a log beyond its first `seen` bytes.
-    async fn new_log(&self, worker: &Worker, seen: u64) -> Vec<u8> {
-        let mut limit = 0;
-        // The log may grow between two looks; then its end is longer than what was asked for.
-        while let Ok(Some(tail)) = self.core.runner.log_tail(worker.clone(), limit).await {
-            let new = tail.full_size.saturating_sub(seen);
-            if new <= tail.content.len() as u64 {
-                let known = tail.content.len() as u64 - new;
-                let known = usize::try_from(known).unwrap_or(usize::MAX);
-                return tail.content.get(known..).unwrap_or_default().to_vec();
+            if new.is_empty() {
+                return;
             }
-            limit = new;
         }
-        Vec::new()
     }
 
     /// Puts the pictures of the analysis into OBS.

@@ -19,7 +19,17 @@ struct Dimension {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    Range { low: f64, high: f64 },
+    Range {
+        low: f64,
+        high: f64,
+    },
+    /// So many points, both ends included. They are not kept: there may be a million, and each list
+    /// of jobs reads this again.
+    Grid {
+        low: f64,
+        high: f64,
+        points: u32,
+    },
     List(Vec<Value>),
 }
 
@@ -76,7 +86,8 @@ impl Space {
         let axes = self.0.iter().zip(point);
         axes.map(|(dimension, at)| match &dimension.values {
             Values::Range { .. } => *at,
-            Values::List(list) => (share(list, *at) as f64 + 0.5) / list.len() as f64,
+            Values::Grid { points, .. } => middle(*at, *points as usize),
+            Values::List(list) => middle(*at, list.len()),
         })
         .collect()
     }
@@ -102,12 +113,7 @@ impl Values {
         };
         match points {
             0 => Ok(Self::Range { low, high }),
-            1 => Ok(Self::List(vec![low.into()])),
-            2..=MOST_POINTS => {
-                let step = (high - low) / f64::from(points - 1);
-                let values = (0..points).map(|at| Value::from(low + step * f64::from(at)));
-                Ok(Self::List(values.collect()))
-            }
+            1..=MOST_POINTS => Ok(Self::Grid { low, high, points }),
             _ => Err(wrong()),
         }
     }
@@ -115,13 +121,22 @@ impl Values {
     fn at(&self, at: f64) -> Value {
         match self {
             Self::Range { low, high } => Value::from(low + (high - low) * at),
-            Self::List(list) => list[share(list, at)].clone(),
+            Self::Grid { low, high, points } => {
+                let part = share(at, *points as usize) as f64 / f64::from((points - 1).max(1));
+                Value::from(low + (high - low) * part)
+            }
+            Self::List(list) => list[share(at, list.len())].clone(),
         }
     }
 }
 
-fn share(list: &[Value], at: f64) -> usize {
-    ((at * list.len() as f64) as usize).min(list.len() - 1)
+/// Which of `count` equal shares a number lies in.
+fn share(at: f64, count: usize) -> usize {
+    ((at * count as f64) as usize).min(count - 1)
+}
+
+fn middle(at: f64, count: usize) -> f64 {
+    (share(at, count) as f64 + 0.5) / count as f64
 }
 
 /// `32` is a number in the tables, `adam` a text.
@@ -169,6 +184,26 @@ mod tests {
             json!({"lr": 0.1, "batch": 32, "drop": 0.5})
         );
         assert_eq!(space.snap(&vec![0.1, 0.4, 0.9]), [0.1, 0.5, 2.5 / 3.0]);
+    }
+
+    #[test]
+    fn points_on_a_line_are_not_kept() {
+        let grid = |points: &str| {
+            let axis = json!({"name": "a", "lower_bound": "-1", "upper_bound": "1",
+                "discrete_points_num": points});
+            space(json!({"search_params": [axis]}))
+        };
+        let million = grid("1000000").unwrap();
+        let Values::Grid { points, .. } = million.0[0].values else {
+            panic!("{million:?}");
+        };
+        assert_eq!(points, 1_000_000);
+        let at = |space: &Space, at: f64| space.values(&vec![at])["a"].as_f64().unwrap();
+        assert_eq!((at(&million, 0.0), at(&million, 1.0)), (-1.0, 1.0));
+        assert_eq!(million.snap(&vec![0.999_999_9]), [0.999_999_5]);
+        let one = grid("1").unwrap();
+        assert_eq!((at(&one, 0.0), at(&one, 1.0)), (-1.0, -1.0));
+        assert!(grid("1000001").is_err());
     }
 
     #[test]

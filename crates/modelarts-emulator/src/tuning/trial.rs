@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::settings::Reward;
 use crate::clock::Moment;
 
-/// What has become of a trial. Stored with its job.
+/// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
     /// Eight hexadecimal digits.
@@ -24,6 +24,9 @@ pub(crate) struct Trial {
     pub(crate) reports: Vec<Report>,
     /// Somebody has asked to end it, and not the job.
     pub(crate) stop: bool,
+    /// It is not stored as it is now.
+    #[serde(skip)]
+    pub(crate) changed: bool,
 }
 
 /// More reports of a trial are counted, but only the last is kept.
@@ -186,6 +189,7 @@ mod tests {
                 iterations: 0,
                 reports: Vec::new(),
                 stop: false,
+                changed: false,
             };
             for text in ["0.5", "0.9", "none", "0.7"] {
                 trial.report(vec![text.to_owned()], more_is_better, at);

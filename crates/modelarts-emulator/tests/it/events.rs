@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use modelarts_emulator::Wording;
 use serde_json::{Value, json};
 
-use crate::support::Site;
+use crate::support::{Reply, Site};
 
 fn rows(list: &Value) -> Vec<(String, String, String)> {
     let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
@@ -292,6 +292,24 @@ async fn events_are_filtered() {
         count("?level=&source=&pattern=&start_time=&end_time=&x=y").await,
         13
     );
+}
+
+/// As Python's `urlencode` and browsers write it.
+#[tokio::test]
+async fn a_blank_in_a_query_may_be_a_plus() {
+    let site = Site::with(|builder| builder.token("t")).await;
+    let id = site.run(&site.script("blanks", "exit(1)")).await;
+    let path = format!("/v2/{}/training-jobs/{id}/events", site.client.project_id);
+    for (query, count) in [
+        ("pattern=Exit+code+1.", 1),
+        ("pattern=Exit%20code+1.", 1),
+        ("pattern=Exit%2Bcode%2B1.", 0),
+    ] {
+        let url = format!("{}{path}?{query}", site.client.url);
+        let request = site.client.http.get(url).header("x-auth-token", "t");
+        let list = Reply::of(request.send().await.unwrap()).await.json();
+        assert_eq!(list["total"], count, "{query}: {list}");
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ mod flags;
 mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
+mod logs;
 #[cfg(feature = "cli")]
 mod operations;
 mod packages;

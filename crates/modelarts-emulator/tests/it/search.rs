@@ -1,5 +1,6 @@
 //! ListTrainingJobs: filters, order, pages, and what is refused.
 
+use modelarts_emulator::Seeds;
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
@@ -97,6 +98,97 @@ async fn filters_narrow_the_list() {
             "{filters}"
         );
     }
+}
+
+#[tokio::test]
+async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
+    let (site, ids, _running) = site_with_jobs().await;
+    let long_ago = "2020-01-01T00:00:00Z";
+    let seed = json!({"jobs": [{"name": "old", "created": long_ago, "tags": {"team": "a"}}]});
+    site.emulator
+        .seed(&Seeds::from_json(&seed.to_string()).unwrap())
+        .await
+        .unwrap();
+    for (id, tags) in [
+        (&ids[0], json!([{"key": "team", "value": "a"}])),
+        (
+            &ids[1],
+            json!([{"key": "team", "value": "b"}, {"key": "gpu", "value": "1"}]),
+        ),
+        (&ids[2], json!([{"key": "team"}])),
+    ] {
+        let path = format!("/modelarts-training-job/{id}/tags/create");
+        let reply = site.client.post(&path, &json!({"tags": tags})).await;
+        assert_eq!(reply.status, 204, "{}", reply.text);
+    }
+    let address = async |id: &str| {
+        let tasks = site.client.get(&format!("/training-jobs/{id}/tasks")).await;
+        tasks.json()[0]["ip"].as_str().unwrap().to_owned()
+    };
+    let (first, last) = (address(&ids[0]).await, address(&ids[4]).await);
+    let tag = |key: &str, values: &[&str]| json!({"key": key, "values": values});
+    let between = |from: &str, to: &str| json!([{"key": "create_time", "operator": "between", "value": [from, to]}]);
+    for (search, expected) in [
+        (
+            json!({"tags": [tag("team", &[])]}),
+            &["resnet", "bert-2", "bert-1"][..],
+        ),
+        (
+            json!({"tags": [tag("team", &[""])]}),
+            &["resnet", "bert-2", "bert-1"],
+        ),
+        (
+            json!({"tags": [{"key": "team"}]}),
+            &["resnet", "bert-2", "bert-1"],
+        ),
+        (
+            json!({"tags": [tag("team", &["a", "b"])]}),
+            &["bert-2", "bert-1"],
+        ),
+        (
+            json!({"tags": [tag("team", &["a", "b"]), tag("gpu", &[])]}),
+            &["bert-2"],
+        ),
+        (json!({"tags": [tag("none", &[])]}), &[]),
+        (
+            json!({"tags": [tag("team", &[])], "filters": [{"key": "name", "operator": "like", "value": ["bert"]}]}),
+            &["bert-2", "bert-1"],
+        ),
+        (
+            json!({"tags": [tag("team", &[])], "filters": between(long_ago, "2020-01-31T00:00:00Z")}),
+            &["old"],
+        ),
+        (
+            json!({"tags": [tag("team", &[])], "filters": between("", "2020-01-31T00:00:00Z")}),
+            &["old"],
+        ),
+        (
+            json!({"tags": [tag("team", &[])], "filters": between("2019-12-31T00:00:00Z", "")}),
+            &["old"],
+        ),
+        (json!({"host_ips": [first, last]}), &["running", "bert-1"]),
+        (
+            json!({"host_ips": [first], "tags": [tag("team", &["b"])]}),
+            &[],
+        ),
+        (json!({"host_ips": ["10.0.0.1", "::1"]}), &[]),
+        (
+            json!({"host_ips": [], "tags": [], "limit": 2}),
+            &["running", "broken"],
+        ),
+    ] {
+        assert_eq!(names(&site, search.clone()).await, expected, "{search}");
+    }
+
+    // The addresses that were found are shown.
+    let found = json!({"host_ips": [last]});
+    let found = site.client.post("/training-job-searches", &found).await;
+    assert_eq!(
+        found.json()["items"][0]["status"]["task_ips"],
+        json!([{"task": "worker-0", "ip": last, "host_ip": last, "schedule_count": 1}])
+    );
+    let reply = site.client.post("/training-job-searches", &json!({})).await;
+    assert_eq!(reply.json()["items"][0]["status"].get("task_ips"), None);
 }
 
 #[tokio::test]
@@ -217,6 +309,37 @@ async fn what_the_service_does_not_know_is_refused() {
             2809,
             "Unsupported condition value (x)",
         ),
+        (
+            json!({"tags": [{"key": "a"}, {"key": "a"}]}),
+            2788,
+            "Invalid parameter(tags must have different keys).",
+        ),
+        (
+            json!({"tags": [{"values": ["a"]}]}),
+            2788,
+            "Invalid parameter(tags[0].key is required).",
+        ),
+        (
+            json!({"tags": vec![json!({"key": "a"}); 11]}),
+            2788,
+            "Invalid parameter(body must have 0 to 10 tags).",
+        ),
+        (
+            json!({"host_ips": vec!["127.0.0.1"; 11]}),
+            2788,
+            "Invalid parameter(host_ips must have at most 10 elements).",
+        ),
+        (
+            json!({"host_ips": ["node-1"]}),
+            2788,
+            "Invalid parameter(host_ips[0] must be an IPv4 or IPv6 address).",
+        ),
+        (
+            json!({"tags": [{"key": "a"}], "filters": [{"key": "create_time", "operator": "between",
+                "value": ["2026-01-01T00:00:00+08:00", "2026-02-01T00:00:01+08:00"]}]}),
+            2809,
+            "Unsupported condition value (2026-01-01T00:00:00+08:00,2026-02-01T00:00:01+08:00)",
+        ),
     ] {
         let reply = site.client.post("/training-job-searches", &search).await;
         assert_eq!(
@@ -226,5 +349,31 @@ async fn what_the_service_does_not_know_is_refused() {
             reply.text
         );
         assert_eq!(reply.json()["error_msg"], message, "{search}");
+    }
+}
+
+/// A client of the vendor sends them, with an operator that nobody has written down.
+#[tokio::test]
+async fn keys_without_a_documented_operator_are_not_modelled() {
+    let site = Site::start().await;
+    for key in [
+        "algorithm_id",
+        "pool_id",
+        "priority",
+        "training_experiment_id",
+    ] {
+        let search =
+            |value: Value| json!({"filters": [{"key": key, "operator": "in", "value": value}]});
+        let reply = site
+            .client
+            .post("/training-job-searches", &search(json!(["1"])))
+            .await;
+        assert_eq!(reply.status, 501, "{key}: {}", reply.text);
+        assert!(
+            reply.text.contains(&format!("searches by {key}")),
+            "{}",
+            reply.text
+        );
+        assert_eq!(names(&site, search(json!([""]))).await, [""; 0]);
     }
 }

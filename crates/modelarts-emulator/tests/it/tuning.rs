@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, RunnerKind, Script};
+use modelarts_emulator::{Choices, ManualClock, RunnerKind, Script};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
@@ -422,6 +422,42 @@ async fn templates_are_listed_and_shown() {
             (expected.0, expected.1.to_owned()),
             "{below}"
         );
+    }
+}
+
+/// Like any other job: auto stop ends it as the switch says, and its log is copied on the way.
+#[tokio::test]
+async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
+    for phase in ["Terminated", "Failed"] {
+        let clock = Arc::new(ManualClock::at(SystemTime::now()));
+        let site = Site::with(|builder| {
+            let mut choices = Choices::default();
+            let choice = format!("auto-stopped={}", phase.to_lowercase());
+            choices.set(&choice).unwrap();
+            builder.clock(Arc::clone(&clock) as _).choices(choices)
+        })
+        .await;
+        let settings = [("num_samples", "3"), ("max_concurrent", "1")];
+        let mut job = search(&site, "slow", "anneal_search", &settings);
+        let gate = Gate::new().await;
+        let script = format!("{}print('loss=1')\ngate()\n", gate.python());
+        site.put("bucket/slow/code/train.py", script);
+        site.put("bucket/logs/.keep", "");
+        job["spec"]["log_export_path"] = json!({"obs_url": "obs://bucket/logs/"});
+        job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
+        let id = site.create(&job).await;
+        let waiting = gate.reached().await;
+        let copy = format!("bucket/logs/modelarts-job-{id}-worker-0.log");
+        let there = site.emulator.obs_root().join(&copy);
+        assert!(!there.exists());
+        clock.advance(Duration::from_secs(5));
+        while !there.exists() {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(Duration::from_secs(3600));
+        waiting.gone().await;
+        site.emulator.settled(&id).await;
+        site.emulator.wait_for(&id, phase).await.unwrap();
     }
 }
 

@@ -1,0 +1,28 @@
+//! The values in the query of a URL.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+/// A value as it was meant: browsers, Python's `urlencode` and `requests` write a blank as `+`.
+/// `None` if it is no UTF-8. What is signed is the text as it was sent: `verify.rs` reads it for
+/// itself.
+pub(crate) fn decode(value: &str) -> Option<String> {
+    let value = value.replace('+', " ");
+    let decoded = percent_decode_str(&value).decode_utf8().ok();
+    decoded.map(Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_come_in_three_spellings() {
+        for text in ["a b+c", "a+b%2Bc", "a%20b%2bc"] {
+            let meant = if text == "a b+c" { "a b c" } else { "a b+c" };
+            assert_eq!(decode(text).as_deref(), Some(meant), "{text}");
+        }
+        assert_eq!(decode("%ff"), None);
+    }
+}
