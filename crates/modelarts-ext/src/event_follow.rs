@@ -77,7 +77,7 @@ impl State {
             }
             Ok(None) => self.patience.restore(),
             // Deleting a job deletes its events.
-            Err(error) if error.is_not_found() => self.ending.vanish(),
+            Err(error) if error.is_gone() => self.ending.vanish(),
             Err(error) => self.patience.bear(error, &*clock)?,
         }
         self.looking = false;

@@ -205,7 +205,7 @@ impl State {
                     self.patience.restore();
                     break;
                 }
-                Err(error) if error.is_not_found() => {
+                Err(error) if error.is_gone() => {
                     self.ending.vanish();
                     break;
                 }
@@ -250,7 +250,7 @@ impl State {
                 }
                 // The details of the job say whether it is gone; the log of a task may
                 // just not be there.
-                Err(error) if error.is_not_found() => {}
+                Err(error) if error.is_gone() => {}
                 Err(error) => self.patience.bear(error, &*clock)?,
             }
         }

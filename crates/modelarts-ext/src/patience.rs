@@ -23,7 +23,10 @@ impl Patience {
 
     /// Passes over an error, or gives it back.
     pub(crate) fn bear(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
-        let passing = error.is_retryable() || error.kind() == crate::ErrorKind::Decode;
+        let passing = error.is_retryable()
+            || error.kind() == crate::ErrorKind::Decode
+            // The load balancer may not find the service for a moment.
+            || error.is_stray();
         let now = clock.now();
         let since = *self.since.get_or_insert(now);
         if !passing || now.duration_since(since).unwrap_or_default() > LIMIT {

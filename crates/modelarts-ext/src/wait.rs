@@ -217,7 +217,7 @@ impl Watch {
             }
             match self.wait.job.refresh().await {
                 Ok(()) => self.patience.restore(),
-                Err(error) if error.is_not_found() && self.seen.is_some() => {
+                Err(error) if error.is_gone() && self.seen.is_some() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
                 Err(error) => {
