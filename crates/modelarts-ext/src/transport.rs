@@ -20,7 +20,8 @@ use tracing::{Instrument, Span};
 
 use crate::{
     attempt::{Answer, Broken, request_id},
-    auth::{Credentials, ProvideCredentials, Tools},
+    auth::{ProvideCredentials, Tools},
+    authorize::Used,
     budget::Budget,
     clock::{Clock, since},
     error::{Error, ErrorKind},
@@ -154,7 +155,7 @@ impl Sender {
             let mut used = None;
             let mut outcome = self
                 .within(left, async {
-                    let (outgoing, credentials) = self.prepare(request, record).await.map_err(
+                    let prepared = self.prepare(request, record).await.map_err(
                         // An IAM that cannot be reached for the moment is like a service
                         // that cannot be: nothing was sent.
                         |error| Broken {
@@ -163,9 +164,9 @@ impl Sender {
                             error,
                         },
                     )?;
-                    used = Some(credentials);
+                    used = Some(prepared.used);
                     record.update(|facts| facts.attempts += 1);
-                    self.attempt(http, outgoing).await
+                    self.attempt(http, prepared.request).await
                 })
                 .await;
             if let (Err(broken), None) = (&mut outcome, &used) {
@@ -188,8 +189,8 @@ impl Sender {
                 facts.status = answer.map(|answer| answer.status.as_u16());
                 facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
             });
-            if let (Ok(answer), Some(credentials)) = (&outcome, &used)
-                && self.has_second_chance(answer, credentials, &mut second_chance)
+            if let (Ok(answer), Some(used)) = (&outcome, &used)
+                && self.has_second_chance(answer, used, &mut second_chance)
             {
                 continue;
             }
@@ -214,30 +215,27 @@ impl Sender {
     /// Whether a refusal of the credentials can be mended: by newer ones, or by
     /// the right time. Each once in a call, because a gateway that refuses five
     /// signatures in a row locks the key for five minutes.
-    fn has_second_chance(
-        &self,
-        answer: &Answer,
-        credentials: &Credentials,
-        chance: &mut SecondChance,
-    ) -> bool {
+    fn has_second_chance(&self, answer: &Answer, used: &Used, chance: &mut SecondChance) -> bool {
         let Some(refusal) = refusal::read(answer.status, &answer.body) else {
             return false;
         };
         match refusal {
             Refusal::Expired => {
-                !std::mem::replace(&mut chance.renewed, true) && self.credentials.renew(credentials)
+                !std::mem::replace(&mut chance.renewed, true)
+                    && self.credentials.renew(&used.credentials)
             }
             Refusal::Clock { server } => {
                 let ahead = match server.duration_since(self.clock.now()) {
                     Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
                     Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
                 };
-                let known = self.shared.skew.swap(ahead, Ordering::Relaxed);
+                self.shared.skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(
                     seconds = ahead,
                     "the clock of the service is ahead of this one"
                 );
-                !std::mem::replace(&mut chance.clock, true) && known != ahead
+                // What this call was signed with counts, not what others know by now.
+                !std::mem::replace(&mut chance.clock, true) && used.skew != ahead
             }
         }
     }
