@@ -18,7 +18,7 @@ const MAX_LIMIT: i64 = 50;
 #[derive(Debug)]
 pub(crate) struct Search {
     selection: Selection,
-    workspace_id: Option<String>,
+    workspace_id: String,
     limit: i64,
     /// The number of the page, from 0. Older documents meant a record.
     offset: i64,
@@ -94,11 +94,9 @@ impl Search {
         for filter in body.items_of("filters")? {
             add(&filter, &mut selection)?;
         }
-        let workspace_id = body.text_of("workspace_id")?.map(str::to_owned);
-        if let Some(workspace) = &workspace_id {
-            let test = Test::In(vec![workspace.clone()]);
-            selection.tests.push((Key::Workspace, test));
-        }
+        let workspace_id = body.text_of("workspace_id")?.unwrap_or("0").to_owned();
+        let test = Test::In(vec![workspace_id.clone()]);
+        selection.tests.push((Key::Workspace, test));
         Ok(Self {
             selection,
             workspace_id,
@@ -129,7 +127,7 @@ impl Search {
             "sort_by": "create_time",
             "order": if self.selection.ascending { "asc" } else { "desc" },
             "group_by": self.group_by,
-            "workspace_id": self.workspace_id.as_deref().unwrap_or("0"),
+            "workspace_id": self.workspace_id,
             "ai_project": "default-ai-project",
             "items": items,
         }))

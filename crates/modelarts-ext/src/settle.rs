@@ -33,10 +33,7 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
     let clock = client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
-    let name = Place::root(body)
-        .at("metadata.name")
-        .text()
-        .unwrap_or_default();
+    let name = text(body, "metadata.name");
     let mut lost: Option<Error> = None;
     for sent in 1.. {
         let error = match send(client, body).await {
@@ -68,6 +65,11 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
     Err(Error::invalid("nothing was sent"))
 }
 
+/// A text of the body; empty when it is not there.
+fn text<'a>(body: &'a Value, way: &str) -> &'a str {
+    Place::root(body).at(way).text().unwrap_or_default()
+}
+
 async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
     let answer = create_call::send(client, body).await?;
     Job::from_details(client.clone(), answer.into_boxed()).ok_or_else(Error::no_id)
@@ -90,11 +92,16 @@ async fn find(
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
         }
-        let mut jobs = client
+        let mut list = client
             .training_jobs()
             .list()
-            .filter(Filter::name().like(name))
-            .stream();
+            .filter(Filter::name().like(name));
+        // A search is in one workspace, and names are unique in one.
+        let workspace = text(body, "metadata.workspace_id");
+        if !workspace.is_empty() {
+            list = list.workspace(workspace);
+        }
+        let mut jobs = list.stream();
         while let Some(job) = jobs.try_next().await? {
             let new = job
                 .created_at()
