@@ -87,8 +87,12 @@ impl Sender {
 
     /// The time of the gateway, as far as it is known.
     pub(crate) fn now(&self) -> SystemTime {
-        let skew = self.shared.skew.load(Ordering::Relaxed);
-        ahead(self.clock.now(), skew)
+        self.time_there(self.clock.now())
+    }
+
+    /// What time it is there when it is `here` by our clock.
+    pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
+        ahead(here, self.shared.skew.load(Ordering::Relaxed))
     }
 
     /// Signs the request; gives back what was signed.

@@ -64,7 +64,8 @@ impl State {
         let clock = self.ending.job.client().clock().clone();
         if !std::mem::replace(&mut self.looking, true) {
             if !std::mem::take(&mut self.first) {
-                clock.sleep(self.follower.events.interval).await;
+                let pause = self.patience.pause(self.follower.events.interval);
+                clock.sleep(pause).await;
             }
             self.ending.look(&mut self.patience).await?;
         }

@@ -147,7 +147,8 @@ impl State {
         while self.news.is_empty() && !self.over {
             if !std::mem::take(&mut self.at_once) {
                 let clock = self.follow.job.client().clock().clone();
-                clock.sleep(self.follow.interval).await;
+                let pause = self.patience.pause(self.follow.interval);
+                clock.sleep(pause).await;
             }
             self.look().await?;
         }

@@ -248,7 +248,7 @@ impl State {
     async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         let clock = self.ending.job.client().clock().clone();
         if !std::mem::take(&mut self.at_once) {
-            clock.sleep(self.interval).await;
+            clock.sleep(self.patience.pause(self.interval)).await;
         }
         self.ending.look(&mut self.patience).await?;
         let mut items = Vec::new();

@@ -185,9 +185,14 @@ impl Sender {
             record.update(|facts| {
                 facts.uncertain |= is_uncertain(attempt);
                 facts.retry_after = wait;
-                let answer = outcome.as_ref().ok();
-                facts.status = answer.map(|answer| answer.status.as_u16());
-                facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
+                (facts.status, facts.request_id) = match &outcome {
+                    Ok(answer) => (Some(answer.status.as_u16()), request_id(&answer.headers)),
+                    // A redirect, or too long an answer.
+                    Err(Broken { error, .. }) if used.is_some() => {
+                        (error.status(), error.request_id().map(str::to_owned))
+                    }
+                    Err(_) => (None, None),
+                };
             });
             if let (Ok(answer), Some(used)) = (&outcome, &used)
                 && self.has_second_chance(answer, used, &mut second_chance)
@@ -203,13 +208,18 @@ impl Sender {
                     let after = since(&*self.clock, started).saturating_add(*pause);
                     after < self.retry.max_elapsed && after < self.timeout
                 })
-                .filter(|_| self.shared.budget.withdraw(self.clock.now()));
+                .filter(|_| self.pay_retry());
             let Some(pause) = pause else {
                 return outcome.map_err(|broken| broken.error);
             };
             tracing::debug!(?attempt, ?pause, "sending again");
             self.clock.sleep(pause).await;
         }
+    }
+
+    /// Whether one more retry can be paid, and pays it.
+    pub(crate) fn pay_retry(&self) -> bool {
+        self.shared.budget.withdraw(self.clock.now())
     }
 
     /// Whether a refusal of the credentials can be mended: by newer ones, or by

@@ -211,6 +211,7 @@ impl Watch {
                 }
                 // Many waits that began together should not look together.
                 let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
+                let pause = self.patience.pause(pause);
                 clock
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;

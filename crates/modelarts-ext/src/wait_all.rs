@@ -165,6 +165,7 @@ impl Rounds {
                 }
                 // Many waits that began together should not look together.
                 let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
+                let pause = self.patience.pause(pause);
                 clock
                     .sleep(time.map_or(pause, |time| pause.min(time)))
                     .await;
