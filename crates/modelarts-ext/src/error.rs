@@ -281,14 +281,21 @@ impl Error {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
     }
 
-    /// Whether what was asked for will exist later, such as the log of a job
-    /// that is not running yet.
+    /// Whether what was asked for will exist later, such as the log of a job that is not
+    /// running yet, an algorithm that is still being made, or a pool that starts.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         self.0.kind == ErrorKind::NotReady
             || matches!(
                 self.code(),
-                Some("ModelArts.2776" | "ModelArts.2777" | "ModelArts.2818")
+                Some(
+                    "ModelArts.2776"
+                        | "ModelArts.2777"
+                        | "ModelArts.2797"
+                        | "ModelArts.2817"
+                        | "ModelArts.2818"
+                        | "ModelArts.2887"
+                )
             )
     }
 
@@ -301,7 +308,8 @@ impl Error {
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
                     || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
-                    || self.code() == Some("ModelArts.2878")
+                    || self.is_not_ready()
+                    || matches!(self.code(), Some("ModelArts.2835" | "ModelArts.2878"))
             }
             _ => false,
         }
@@ -352,7 +360,8 @@ impl Error {
         self.0.call.request_id.as_deref()
     }
 
-    /// How often the request was sent.
+    /// How often the request was sent. A lost create may take several requests; this is
+    /// of the last one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
@@ -365,7 +374,8 @@ impl Error {
         self.0.call.retry_after
     }
 
-    /// How long the call took, all attempts together.
+    /// How long the call took, all attempts together. As with [`attempts`](Self::attempts),
+    /// of a lost create it is the last request.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed
