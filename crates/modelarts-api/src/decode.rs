@@ -91,3 +91,15 @@ pub async fn response<T: Lenient, E>(mut response: Response) -> Result<ResponseV
         Err(error) => Err(Error::InvalidResponsePayload(full, error)),
     }
 }
+
+/// What an error of decoding says, without the text that serde quotes when it did not
+/// expect it: that may be a secret.
+#[must_use]
+pub fn unquoted(error: &str) -> String {
+    match (error.find("string \""), error.rfind("\", expected")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}string{}", &error[..start], &error[end + 1..])
+        }
+        _ => error.to_owned(),
+    }
+}

@@ -19,6 +19,8 @@ use serde::de::{
 };
 use serde_json::{Map, Value};
 
+use crate::decode;
+
 /// A type that can be read from every spelling that was seen for it.
 pub trait Lenient: Sized {
     /// Reads a value; `None` stands for "the service said nothing" (`null`, or
@@ -84,7 +86,8 @@ pub struct Dropped {
     pub rows: usize,
     /// Elements left out of lists inside other lists.
     pub nested: usize,
-    /// Why the first element that was not `null` could not be read.
+    /// Why the first element that was not `null` could not be read. It quotes no text of
+    /// the answer, which may be a secret.
     pub first_error: Option<String>,
 }
 
@@ -178,7 +181,7 @@ impl Level {
                 state.dropped.nested += 1;
             }
             if state.dropped.first_error.is_none() {
-                state.dropped.first_error = error;
+                state.dropped.first_error = error.as_deref().map(decode::unquoted);
             }
         });
     }

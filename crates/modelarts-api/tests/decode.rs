@@ -297,7 +297,7 @@ fn a_filler_among_engines_costs_nothing_but_itself() {
     assert_eq!((dropped.rows, dropped.nested), (1, 0));
     assert_eq!(
         dropped.first_error.as_deref(),
-        Some("invalid type: string \"......\", expected an object")
+        Some("invalid type: string, expected an object")
     );
     assert_eq!(page.total, Some(14), "of which the page shows two");
     let [jax, scikit] = page.items.as_slice() else {

@@ -27,7 +27,7 @@ pub(crate) struct Search {
     selection: Selection,
     /// Those of `host_ips`.
     addresses: Vec<IpAddr>,
-    workspace_id: Option<String>,
+    workspace_id: String,
     limit: i64,
     /// The number of the page, from 0. Older documents meant a record.
     offset: i64,
@@ -107,11 +107,9 @@ impl Search {
         if !selection.tags.is_empty() || !addresses.is_empty() {
             limit_span(&mut selection, now)?;
         }
-        let workspace_id = body.text_of("workspace_id")?.map(str::to_owned);
-        if let Some(workspace) = &workspace_id {
-            let test = Test::In(vec![workspace.clone()]);
-            selection.tests.push((Key::Workspace, test));
-        }
+        let workspace_id = body.text_of("workspace_id")?.unwrap_or("0").to_owned();
+        let test = Test::In(vec![workspace_id.clone()]);
+        selection.tests.push((Key::Workspace, test));
         Ok(Self {
             selection,
             addresses,
@@ -150,7 +148,7 @@ impl Search {
             "sort_by": "create_time",
             "order": if self.selection.ascending { "asc" } else { "desc" },
             "group_by": self.group_by,
-            "workspace_id": self.workspace_id.as_deref().unwrap_or("0"),
+            "workspace_id": self.workspace_id,
             "ai_project": "default-ai-project",
             "items": items,
         }))

@@ -3,7 +3,7 @@
 use std::{fmt, ops::Deref, time::Duration};
 
 use bytes::Bytes;
-use modelarts_api::{Failure, lenient::Dropped, types};
+use modelarts_api::{Failure, decode, lenient::Dropped, types};
 
 use crate::{
     error::{Error, ErrorKind},
@@ -114,7 +114,7 @@ pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Fact
                 ErrorKind::Decode,
                 format!(
                     "the answer is not understood: {}",
-                    unquoted(&error.to_string())
+                    decode::unquoted(&error.to_string())
                 ),
             )
             .with_body(text);
@@ -131,14 +131,4 @@ pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Fact
         }
     };
     converted.in_call(facts.call())
-}
-
-/// serde quotes a text that it did not expect, and that may be a secret.
-fn unquoted(text: &str) -> String {
-    match (text.find("string \""), text.rfind("\", expected")) {
-        (Some(start), Some(end)) if start < end => {
-            format!("{}string{}", &text[..start], &text[end + 1..])
-        }
-        _ => text.to_owned(),
-    }
 }

@@ -17,6 +17,8 @@ use crate::{
 
 /// The size of a page where no largest one is documented.
 const USUAL_LIMIT: u32 = 50;
+/// The largest page that is asked for then: the largest that is documented anywhere.
+const LARGEST: u32 = 1000;
 
 /// A list of the service, read as it is wanted: see [`items`](Self::items),
 /// [`pages`](Self::pages), [`collect`](Self::collect).
@@ -94,7 +96,7 @@ impl<T: Serialize + Send + Sync + 'static> List<T> {
     pub fn pages(self) -> Results<Page<T>> {
         let reading = self.reading;
         let checked = self.rows.and_then(|(rows, how)| {
-            let max = how.max_limit.unwrap_or(u32::MAX);
+            let max = how.max_limit.unwrap_or(LARGEST);
             reading.check(rows.operation, max)?;
             Ok((rows, how))
         });

@@ -72,6 +72,12 @@ impl Credentials {
             if value.trim().is_empty() {
                 return Err(Error::config(format!("the {name} is empty")));
             }
+            // What is no text in the environment ends as U+FFFD here.
+            if !value.is_ascii() {
+                return Err(Error::config(format!(
+                    "the {name} contains characters that are not ASCII; check how it was copied"
+                )));
+            }
             // A stray newline from a file would end as an obscure header error.
             if value.chars().any(|c| c.is_whitespace() || c.is_control()) {
                 return Err(Error::config(format!(

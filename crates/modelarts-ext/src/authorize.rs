@@ -27,18 +27,33 @@ static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// How many headers are added at the most, here and by reqwest.
 const ADDED: usize = 8;
 
+/// A request that can be sent, and what went into it.
+pub(crate) struct Prepared {
+    pub(crate) request: Request,
+    pub(crate) used: Used,
+}
+
+/// What a request was authenticated with.
+pub(crate) struct Used {
+    pub(crate) credentials: Credentials,
+    /// How far the clock of the gateway was taken to be ahead, in seconds.
+    pub(crate) skew: i64,
+}
+
 impl Sender {
-    /// A copy of the request with the credentials of this moment, and these.
+    /// A copy of the request with the credentials of this moment.
     pub(crate) async fn prepare(
         &self,
         request: &Request,
         record: &Record,
-    ) -> Result<(Request, Credentials), Error> {
+    ) -> Result<Prepared, Error> {
         let mut outgoing = request.try_clone().ok_or_else(|| {
             Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
         })?;
         outgoing.headers_mut().reserve(ADDED);
         let credentials = self.credentials.credentials(&self.tools).await?;
+        // Other calls may find out about the clock meanwhile.
+        let skew = self.shared.skew.load(Ordering::Relaxed);
         match &*credentials.0 {
             Kind::Token(token) => {
                 let headers = outgoing.headers_mut();
@@ -52,6 +67,7 @@ impl Sender {
             } => {
                 let signed = self.sign(
                     &mut outgoing,
+                    ahead(self.clock.now(), skew),
                     access_key,
                     secret_key,
                     security_token.as_deref(),
@@ -63,31 +79,32 @@ impl Sender {
             let value = header("language", language.to_string())?;
             outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
         }
-        Ok((outgoing, credentials))
+        Ok(Prepared {
+            request: outgoing,
+            used: Used { credentials, skew },
+        })
     }
 
     /// The time of the gateway, as far as it is known.
     pub(crate) fn now(&self) -> SystemTime {
-        let now = self.clock.now();
-        let skew = self.shared.skew.load(Ordering::Relaxed);
-        let distance = Duration::from_secs(skew.unsigned_abs());
-        let corrected = if skew >= 0 {
-            now.checked_add(distance)
-        } else {
-            now.checked_sub(distance)
-        };
-        corrected.unwrap_or(now)
+        self.time_there(self.clock.now())
+    }
+
+    /// What time it is there when it is `here` by our clock.
+    pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
+        ahead(here, self.shared.skew.load(Ordering::Relaxed))
     }
 
     /// Signs the request; gives back what was signed.
     fn sign(
         &self,
         request: &mut Request,
+        now: SystemTime,
         access_key: &str,
         secret_key: &str,
         security_token: Option<&str>,
     ) -> Result<String, Error> {
-        let date = sign::date(self.now());
+        let date = sign::date(now);
         let url = request.url();
         let host = match (url.host_str(), url.port()) {
             (Some(host), Some(port)) => format!("{host}:{port}").into(),
@@ -154,4 +171,15 @@ fn secret_header(what: &str, value: impl Into<String>) -> Result<HeaderValue, Er
     let mut value = header(what, value.into())?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// The time of a clock that is so many seconds ahead.
+fn ahead(now: SystemTime, seconds: i64) -> SystemTime {
+    let distance = Duration::from_secs(seconds.unsigned_abs());
+    let corrected = if seconds >= 0 {
+        now.checked_add(distance)
+    } else {
+        now.checked_sub(distance)
+    };
+    corrected.unwrap_or(now)
 }

@@ -110,7 +110,7 @@ type Source = fn(&Environment, &Wishes) -> Result<Look, Error>;
 
 /// The order: what is for this program alone comes first, what is for everyone on the
 /// machine last.
-const ORDER: [Source; 7] = [
+const ORDER: [Source; 8] = [
     oidc,
     keys,
     openstack,
@@ -118,6 +118,7 @@ const ORDER: [Source; 7] = [
     profile::find,
     clouds::find_only,
     metadata,
+    pod_identity,
 ];
 
 /// Looks everywhere, in order. What is found and is not good is an error: another
@@ -308,4 +309,17 @@ fn metadata(_: &Environment, wishes: &Wishes) -> Result<Look, Error> {
             "the metadata service of a cloud server: not asked unless metadata() is called",
         )),
     }
+}
+
+/// Not supported; but whoever relies on it should read that.
+fn pod_identity(environment: &Environment, _: &Wishes) -> Result<Look, Error> {
+    const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
+
+    Ok(Look::not(match environment.get(VARIABLE) {
+        Some(_) => format!(
+            "{VARIABLE}: it is set, and the identity of pods is not supported; call \
+             credentials() with a provider of your own"
+        ),
+        None => format!("{VARIABLE}: not set"),
+    }))
 }

@@ -1,6 +1,11 @@
 //! The client.
 
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_api::{Context, ResponseValue, types};
 
@@ -97,8 +102,13 @@ impl Client {
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         let mut sender = self.0.sender.clone();
         sender.timeout = timeout;
-        let project_id = self.0.project_id.clone();
-        Self::assemble(self.0.http.clone(), sender, project_id, self.0.cloud)
+        Self::assemble(
+            self.0.http.clone(),
+            sender,
+            self.0.project_id.clone(),
+            self.0.cloud,
+            self.0.offsets.clone(),
+        )
     }
 
     /// Calls a generated operation, with errors and facts of this crate.
@@ -157,6 +167,16 @@ impl Client {
         &self.0.offsets
     }
 
+    /// What time it is at the service when it is `here` by the clock of the client.
+    pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
+        self.0.sender.time_there(here)
+    }
+
+    /// Whether one more retry can be paid, and pays it.
+    pub(crate) fn pay_retry(&self) -> bool {
+        self.0.sender.pay_retry()
+    }
+
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
         &self.0.sender.retry
     }
@@ -166,6 +186,7 @@ impl Client {
         sender: Sender,
         project_id: types::ProjectId,
         cloud: Cloud,
+        offsets: Offsets,
     ) -> Self {
         let base = sender.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(sender.clone()));
@@ -175,7 +196,7 @@ impl Client {
             sender,
             project_id,
             cloud,
-            offsets: Offsets::default(),
+            offsets,
         }))
     }
 }

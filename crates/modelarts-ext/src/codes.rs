@@ -14,17 +14,20 @@ pub(crate) struct Known {
 
 /// Looks a code up. `status` is the HTTP status that came with it.
 pub(crate) fn lookup(code: &str, status: Option<u16>) -> Option<Known> {
-    // Dedicated gateways call their codes APIG and APIC.
-    let gateway = code
-        .strip_prefix("APIGW.")
-        .or_else(|| code.strip_prefix("APIG."))
-        .or_else(|| code.strip_prefix("APIC."));
+    let gateway = of_gateway(code);
     let table = if gateway.is_some() { GATEWAY } else { SERVICE };
     let number = gateway.or_else(|| code.strip_prefix("ModelArts."))?;
     table
         .iter()
         .find(|row| row.0 == number && (row.1 == 0 || Some(row.1) == status))
         .map(|(_, _, name, advice)| Known { name, advice })
+}
+
+/// The number of a code of the gateway. Dedicated ones call theirs APIG and APIC.
+pub(crate) fn of_gateway(code: &str) -> Option<&str> {
+    ["APIGW.", "APIG.", "APIC."]
+        .into_iter()
+        .find_map(|prefix| code.strip_prefix(prefix))
 }
 
 /// Number, status (0: any), name, advice.

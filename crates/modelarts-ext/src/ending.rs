@@ -40,7 +40,7 @@ impl Ending {
                 }
                 self.ended = ended;
             }
-            Err(error) if error.is_not_found() => self.gone = true,
+            Err(error) if error.is_gone() => self.gone = true,
             Err(error) => patience.bear(error, &*clock)?,
         }
         Ok(())

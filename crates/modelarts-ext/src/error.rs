@@ -66,9 +66,12 @@ pub enum ErrorKind {
 
 /// Service codes that mean "there is no such thing", whatever the HTTP status is.
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
-/// 400 with this code is said of algorithms that do not exist and, by one page,
-/// of other wrong values; with 404 it can only be the former.
-const THROTTLED: [&str; 3] = ["ModelArts.2799", "ModelArts.6101", "APIGW.0308"];
+/// Service codes for calls that come too often.
+const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
+/// The number of the gateway's code for that.
+const THROTTLED_BY_GATEWAY: &str = "0308";
+/// The number of the gateway's code for a path that leads nowhere.
+const NO_SUCH_API: &str = "0101";
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -219,11 +222,28 @@ impl Error {
         self.0.kind == ErrorKind::Service
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
+                // The first is said of algorithms that do not exist and, by one page, of
+                // other wrong values.
                 Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
-                Some("ModelArts.2786" | "APIGW.0101") => false,
+                Some("ModelArts.2786") => false,
+                Some(code) if codes::of_gateway(code) == Some(NO_SUCH_API) => false,
                 _ => self.status() == Some(404),
             }
+    }
+
+    /// Whether the service itself says that the thing does not exist. A 404 may come
+    /// from a load balancer in front of it, too, and means little then.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_not_found()
+            && self
+                .code()
+                .is_some_and(|code| code.starts_with("ModelArts."))
+    }
+
+    /// Whether it is a 404 that says nothing, such as a page of a load balancer.
+    pub(crate) fn is_stray(&self) -> bool {
+        self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
     /// Whether the service has no such operation. Gateways say so in many ways.
@@ -237,7 +257,10 @@ impl Error {
     /// Whether the service asks to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
-        self.status() == Some(429) || self.code().is_some_and(|code| THROTTLED.contains(&code))
+        let says_so = |code| {
+            THROTTLED.contains(&code) || codes::of_gateway(code) == Some(THROTTLED_BY_GATEWAY)
+        };
+        self.status() == Some(429) || self.code().is_some_and(says_so)
     }
 
     /// Whether the state of the thing does not admit what was asked for.
@@ -258,14 +281,21 @@ impl Error {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
     }
 
-    /// Whether what was asked for will exist later, such as the log of a job
-    /// that is not running yet.
+    /// Whether what was asked for will exist later, such as the log of a job that is not
+    /// running yet, an algorithm that is still being made, or a pool that starts.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         self.0.kind == ErrorKind::NotReady
             || matches!(
                 self.code(),
-                Some("ModelArts.2776" | "ModelArts.2777" | "ModelArts.2818")
+                Some(
+                    "ModelArts.2776"
+                        | "ModelArts.2777"
+                        | "ModelArts.2797"
+                        | "ModelArts.2817"
+                        | "ModelArts.2818"
+                        | "ModelArts.2887"
+                )
             )
     }
 
@@ -278,7 +308,8 @@ impl Error {
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
                     || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
-                    || self.code() == Some("ModelArts.2878")
+                    || self.is_not_ready()
+                    || matches!(self.code(), Some("ModelArts.2835" | "ModelArts.2878"))
             }
             _ => false,
         }
@@ -329,7 +360,8 @@ impl Error {
         self.0.call.request_id.as_deref()
     }
 
-    /// How often the request was sent.
+    /// How often the request was sent. A lost create may take several requests; this is
+    /// of the last one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
@@ -342,7 +374,8 @@ impl Error {
         self.0.call.retry_after
     }
 
-    /// How long the call took, all attempts together.
+    /// How long the call took, all attempts together. As with [`attempts`](Self::attempts),
+    /// of a lost create it is the last request.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed

@@ -64,7 +64,8 @@ impl State {
         let clock = self.ending.job.client().clock().clone();
         if !std::mem::replace(&mut self.looking, true) {
             if !std::mem::take(&mut self.first) {
-                clock.sleep(self.follower.events.interval).await;
+                let pause = self.patience.pause(self.follower.events.interval);
+                clock.sleep(pause).await;
             }
             self.ending.look(&mut self.patience).await?;
         }
@@ -77,7 +78,7 @@ impl State {
             }
             Ok(None) => self.patience.restore(),
             // Deleting a job deletes its events.
-            Err(error) if error.is_not_found() => self.ending.vanish(),
+            Err(error) if error.is_gone() => self.ending.vanish(),
             Err(error) => self.patience.bear(error, &*clock)?,
         }
         self.looking = false;

@@ -15,6 +15,7 @@ use crate::{
     event_follow,
     job::Job,
     learned::Learned,
+    list::not_blank,
     page::{self, Batch, Page, Reading, Results, Source, pagination},
     position::Position,
 };
@@ -196,6 +197,7 @@ impl Events {
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.reading.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
+            not_blank("pattern", pattern)?;
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
                 return Err(Error::invalid(format!(

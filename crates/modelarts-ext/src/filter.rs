@@ -143,11 +143,16 @@ impl Filter {
                 values.len()
             )
         });
+        let odd = || {
+            let odd = |value: &&String| !["1", "2", "3"].contains(&value.as_str());
+            let value = values.iter().find(odd)?;
+            (key == FilterKey::Priority).then(|| format!("{value}; they are 1 to 3"))
+        };
         Self {
+            problem: problem.or_else(odd),
             key,
             operator,
             values,
-            problem,
         }
     }
 
@@ -360,6 +365,11 @@ mod tests {
         assert_eq!(
             refused(Filter::id().is_in(ids(11))),
             "filter id: 11 values; it must be 10 at the most"
+        );
+        assert!(Filter::priority().is_in([1, 3]).check().is_ok());
+        assert_eq!(
+            refused(Filter::priority().is_in([1, 4])),
+            "filter priority: 4; they are 1 to 3"
         );
         let raw = Filter::raw(FilterKey::Id, FilterOperator::In, ids(11));
         assert!(raw.check().is_ok());

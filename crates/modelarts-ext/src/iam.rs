@@ -1,7 +1,10 @@
 //! The services that hand out credentials (IAM, STS, the metadata service), and the
 //! look-up of a project in IAM.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::pin,
+    time::{Duration, SystemTime},
+};
 
 use bytes::{Bytes, BytesMut};
 use futures::{
@@ -19,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::{
     auth::{Credentials, Kind, Tools},
     error::{Call, Error, ErrorKind, chain},
+    refusal::{self, Refusal},
     retry,
     setup::is_loopback,
     sign::{self, Signing},
@@ -351,9 +355,16 @@ async fn list_projects(
     signing: &Signing,
     name: Option<&str>,
 ) -> Result<Vec<Listed>, Error> {
-    let mut request = Request::new(Method::GET, iam.at("/v3/projects"));
-    authenticate(&mut request, tools, credentials, signing, name)?;
-    let reply = iam.send(tools, request, LIMIT).await?;
+    let ask = async |now| {
+        let mut request = Request::new(Method::GET, iam.at("/v3/projects"));
+        authenticate(&mut request, now, credentials, signing, name)?;
+        iam.send(tools, request, LIMIT).await
+    };
+    let mut reply = ask(tools.clock.now()).await?;
+    // As calls do: once more by the clock of the gateway.
+    if let Some(Refusal::Clock { server }) = refusal::read(reply.status, &reply.body) {
+        reply = ask(server).await?;
+    }
     if reply.status != StatusCode::OK {
         return Err(iam.refusal(&reply, "does not list the projects", &secrets(credentials)));
     }
@@ -378,7 +389,7 @@ fn secrets(credentials: &Credentials) -> Vec<&str> {
 
 fn authenticate(
     request: &mut Request,
-    tools: &Tools,
+    now: SystemTime,
     credentials: &Credentials,
     signing: &Signing,
     name: Option<&str>,
@@ -406,7 +417,7 @@ fn authenticate(
                 None => host.to_owned(),
             };
             headers.push(("host".to_owned(), host));
-            headers.push((sign::DATE.to_owned(), sign::date(tools.clock.now())));
+            headers.push((sign::DATE.to_owned(), sign::date(now)));
             if let Some(token) = security_token {
                 headers.push(("x-security-token".to_owned(), token.clone()));
             }

@@ -9,6 +9,10 @@ use crate::{
     job_follow::FollowJob, list::ListJobs, logs::Logs, wait::Wait, wait_all::WaitAll,
 };
 
+/// With these codes the service refuses to stop a job that is not in a phase for it, or
+/// that just went into another one.
+const MOVED_ON: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
+
 /// The training jobs of a project.
 #[derive(Clone, Debug)]
 pub struct TrainingJobs {
@@ -112,6 +116,12 @@ impl Job {
             .unwrap_or_default()
     }
 
+    /// The workspace that the job is in, if the service says it.
+    pub(crate) fn workspace(&self) -> Option<&str> {
+        let id = self.metadata()?.workspace_id.as_deref()?;
+        Some(id).filter(|id| !id.is_empty())
+    }
+
     /// The phase. A job that says nothing about it counts as being created.
     #[must_use]
     pub fn phase(&self) -> Phase {
@@ -192,11 +202,14 @@ impl Job {
     /// Asks the service to stop the job. The job is terminated when its
     /// processes have ended, so wait for that.
     ///
+    /// A stop whose answer is lost is sent again. That one is refused when the first
+    /// has worked, or the job has ended meanwhile; then the job is given as it is.
+    ///
     /// # Errors
     /// [`Error::is_conflict`] when the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let body = types::StopTrainingJobRequest::builder().action_type("terminate");
-        let answer = self
+        let stopped = self
             .client
             .call(|api| {
                 api.stop_training_job()
@@ -205,28 +218,50 @@ impl Job {
                     .body(body)
                     .send()
             })
-            .await?;
-        Ok(Job {
-            client: self.client.clone(),
-            id: self.id.clone(),
-            details: answer.into_boxed(),
-        })
+            .await;
+        let refused = match stopped {
+            Ok(answer) => return Ok(self.now(answer.into_boxed())),
+            Err(error) => error,
+        };
+        let stale = refused.code().is_some_and(|code| MOVED_ON.contains(&code));
+        if !(stale && refused.is_uncertain()) {
+            return Err(refused);
+        }
+        match show(&self.client, &self.id).await {
+            Ok(details) => Some(self.now(details))
+                .filter(|job| job.phase() == Phase::Terminating || job.is_final())
+                .ok_or(refused),
+            Err(_) => Err(refused),
+        }
     }
 
-    /// Deletes the job, its events and its logs. What it wrote to OBS stays.
+    /// Deletes the job, its events and its logs. What it wrote to OBS stays. A delete
+    /// whose answer is lost is sent again, and has worked when the job is gone then.
     ///
     /// # Errors
     /// [`Error::is_not_found`] when it does not exist any more.
     pub async fn delete(&self) -> Result<(), Error> {
-        self.client
+        let deleted = self
+            .client
             .call(|api| {
                 api.delete_training_job()
                     .project_id(self.client.project().clone())
                     .training_job_id(self.id.clone())
                     .send()
             })
-            .await?;
-        Ok(())
+            .await;
+        match deleted {
+            Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same job with other details.
+    fn now(&self, details: Box<TrainingJob>) -> Self {
+        Self {
+            details,
+            ..self.clone()
+        }
     }
 }
 

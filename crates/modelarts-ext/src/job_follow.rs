@@ -147,7 +147,8 @@ impl State {
         while self.news.is_empty() && !self.over {
             if !std::mem::take(&mut self.at_once) {
                 let clock = self.follow.job.client().clock().clone();
-                clock.sleep(self.follow.interval).await;
+                let pause = self.patience.pause(self.follow.interval);
+                clock.sleep(pause).await;
             }
             self.look().await?;
         }
@@ -205,7 +206,7 @@ impl State {
                     self.patience.restore();
                     break;
                 }
-                Err(error) if error.is_not_found() => {
+                Err(error) if error.is_gone() => {
                     self.ending.vanish();
                     break;
                 }
@@ -250,7 +251,7 @@ impl State {
                 }
                 // The details of the job say whether it is gone; the log of a task may
                 // just not be there.
-                Err(error) if error.is_not_found() => {}
+                Err(error) if error.is_gone() => {}
                 Err(error) => self.patience.bear(error, &*clock)?,
             }
         }

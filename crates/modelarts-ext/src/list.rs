@@ -186,6 +186,7 @@ impl ListJobs {
             .filters(filters)
             .tags(tags);
         if let Some(workspace) = self.workspace {
+            not_blank("workspace", &workspace)?;
             body = body.workspace_id(workspace);
         }
         let addresses = self.host_ips.iter().map(IpAddr::to_string);
@@ -194,6 +195,16 @@ impl ListJobs {
             body: body.host_ips(addresses.collect::<Vec<_>>()),
         })
     }
+}
+
+/// Refuses what the service takes for nothing said.
+pub(crate) fn not_blank(what: &str, text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid(format!(
+            "{what}: it is blank; leave it out instead"
+        )));
+    }
+    Ok(())
 }
 
 fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Error> {

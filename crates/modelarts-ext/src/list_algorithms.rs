@@ -10,6 +10,7 @@ use crate::{
     any_list::{List, Part, Rows},
     client::Client,
     error::Error,
+    list::not_blank,
     page::{self, Page, Results},
     position::Position,
 };
@@ -187,6 +188,9 @@ impl ListAlgorithms {
     }
 
     fn check(&self) -> Result<(), Error> {
+        if let Some(workspace) = &self.workspace {
+            not_blank("workspace", workspace)?;
+        }
         let Some((key, text)) = &self.search else {
             return Ok(());
         };

@@ -204,9 +204,11 @@ impl Watcher {
         }
         match answer {
             Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
-            // It may look as if the job were gone.
+            // It may look as if the job were gone. Where there were lines before, a 404
+            // that says nothing passes.
             Err(error)
-                if error.is_unknown_operation() && matches!(self.reader, Reader::Lines(_)) =>
+                if error.is_unknown_operation()
+                    && matches!(&self.reader, Reader::Lines(cursor) if cursor.is_new() || !error.is_stray()) =>
             {
                 Err(Error::new(
                     ErrorKind::Unexpected,
@@ -246,7 +248,7 @@ impl State {
     async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         let clock = self.ending.job.client().clock().clone();
         if !std::mem::take(&mut self.at_once) {
-            clock.sleep(self.interval).await;
+            clock.sleep(self.patience.pause(self.interval)).await;
         }
         self.ending.look(&mut self.patience).await?;
         let mut items = Vec::new();
@@ -256,7 +258,7 @@ impl State {
                 items = new;
                 self.at_once = more;
             }
-            Err(error) if error.is_not_found() => self.ending.vanish(),
+            Err(error) if error.is_gone() => self.ending.vanish(),
             Err(error) => self.patience.bear(error, &*clock)?,
         }
         if !items.is_empty() {

@@ -22,7 +22,8 @@ pub struct Page<T> {
     /// How many rows there are in all, as the service counts. It may count more
     /// than the filter admits, so nothing should be decided by it.
     pub total: Option<u64>,
-    /// How many rows could not be understood and were left out.
+    /// How many rows could not be understood and were left out. Pages overlap, and such a
+    /// row cannot be recognised, so it may count on two of them.
     pub dropped: usize,
     /// The position behind this page, to go on from another time.
     pub position: Position,

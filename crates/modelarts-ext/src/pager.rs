@@ -58,6 +58,10 @@ pub(crate) struct Pager<S: Source> {
     searches: u32,
     /// How many pages in a row were not full and led no further.
     idle: u32,
+    /// How many rows were given, those before a resumed position included.
+    given: u64,
+    /// How many rows in a row were known.
+    stale: u64,
     first: bool,
     /// Whether everything comes in one answer.
     single: bool,
@@ -117,6 +121,8 @@ impl<S: Source> Pager<S> {
             search: None,
             searches: 0,
             idle: 0,
+            given: read,
+            stale: 0,
             first: true,
             single: pagination.offset == Offset::SinglePage,
             done: false,
@@ -252,6 +258,7 @@ impl<S: Source> Pager<S> {
             self.go_on_from(end);
         }
 
+        let (read, fresh) = (new.len(), new.iter().filter(|new| **new).count());
         let mut given = new.clone();
         if let Some(split) = new.iter().position(|new| *new) {
             self.searches = 0;
@@ -275,6 +282,9 @@ impl<S: Source> Pager<S> {
             }
         }
         self.done |= self.single;
+        if !self.done {
+            self.done = self.goes_in_circles(read, fresh, batch.dropped)?;
+        }
         self.first = false;
         Ok(Some(Page {
             items,
@@ -282,6 +292,26 @@ impl<S: Source> Pager<S> {
             dropped: batch.dropped,
             position: self.position(),
         }))
+    }
+
+    /// Whether the same rows come again and again, because the service does not know so
+    /// large an offset: more of them in a row than can come of rows that moved in before
+    /// what was read, which is as many as are remembered.
+    fn goes_in_circles(&mut self, rows: usize, new: usize, dropped: usize) -> Result<bool, Error> {
+        if new == 0 {
+            self.stale += rows as u64;
+        } else {
+            self.stale = 0;
+            self.given += (new + dropped) as u64;
+        }
+        let most = self.known.len() as u64 + u64::from(self.frame.max);
+        if self.stale <= 2 * most {
+            return Ok(false);
+        }
+        match self.total {
+            Some(total) if total <= self.given => Ok(true),
+            _ => Err(changed_too_much(&*self.source)),
+        }
     }
 
     /// Whether the page can be what was asked for, going by what its rows are, where it

@@ -52,6 +52,51 @@ fn a_list_that_fits_one_page_costs_one_request() {
 }
 
 #[test]
+fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
+    for meaning in MEANINGS {
+        for (last, in_flight, disputed) in
+            [(0, 1, false), (0, 4, false), (0, 1, true), (2, 4, false)]
+        {
+            for total in [true, false] {
+                let setting = Setting {
+                    meaning,
+                    said: meaning,
+                    disputed,
+                    total,
+                    in_flight,
+                    last_offset: Some(last),
+                    ..Setting::of(500)
+                };
+                let (unique, asked) = setting.end::<true>();
+                let what = format!("{setting:?}: {unique:?}");
+                assert!(
+                    unique.is_err_and(|error| error.contains("changed so much")),
+                    "{what}"
+                );
+                assert!(asked < 40, "{what}: {asked}");
+                let (equal, asked) = setting.end::<false>();
+                let what = format!("{setting:?}: {equal:?}");
+                assert!(
+                    equal.is_err_and(|error| error.contains("changed so much")),
+                    "{what}"
+                );
+                assert!(asked < 40, "{what}: {asked}");
+            }
+        }
+        // Everything is on the first page, which is full.
+        let setting = Setting {
+            meaning,
+            said: meaning,
+            last_offset: Some(0),
+            ..Setting::of(50)
+        };
+        let (rows, asked) = setting.end::<true>();
+        assert_eq!(rows, Ok((0..50).collect()));
+        assert!(asked < 10, "{asked}");
+    }
+}
+
+#[test]
 fn what_is_in_flight_is_bounded() {
     for in_flight in [1, 2, 7] {
         let setting = Setting {

@@ -7,12 +7,17 @@ use crate::{clock::Clock, error::Error};
 /// How long a watch goes on while nothing but errors comes back.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
+/// Whatever the service asks for, it is looked for again after this long.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Counts errors that may pass by themselves, and gives up when they do not.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patience {
     since: Option<SystemTime>,
     /// How many errors were passed over in all.
     pub(crate) errors: u32,
+    /// How long the service asked to be left alone.
+    asked: Duration,
 }
 
 impl Patience {
@@ -21,9 +26,17 @@ impl Patience {
         self.since = None;
     }
 
+    /// How long to wait before the next look: as long as usual, or as the service asked.
+    pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
+        usual.max(std::mem::take(&mut self.asked))
+    }
+
     /// Passes over an error, or gives it back.
     pub(crate) fn bear(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
-        let passing = error.is_retryable() || error.kind() == crate::ErrorKind::Decode;
+        let passing = error.is_retryable()
+            || error.kind() == crate::ErrorKind::Decode
+            // The load balancer may not find the service for a moment.
+            || error.is_stray();
         let now = clock.now();
         let since = *self.since.get_or_insert(now);
         if !passing || now.duration_since(since).unwrap_or_default() > LIMIT {
@@ -31,6 +44,8 @@ impl Patience {
         }
         tracing::debug!(%error, "passed over");
         self.errors += 1;
+        let asked = error.retry_after().unwrap_or_default().min(LONGEST);
+        self.asked = self.asked.max(asked);
         Ok(())
     }
 }

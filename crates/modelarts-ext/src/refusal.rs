@@ -5,6 +5,8 @@ use std::time::SystemTime;
 use reqwest::StatusCode;
 use serde_json::Value;
 
+use crate::codes;
+
 /// Why credentials were refused, where that is not final.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -17,13 +19,10 @@ pub(crate) enum Refusal {
     },
 }
 
-/// Codes with which the gateway and the service ask for a newer token.
-const EXPIRED: [&str; 4] = [
-    "APIGW.0307",
-    "ModelArts.0202",
-    "ModelArts.0203",
-    "ModelArts.2784",
-];
+/// The number of the code with which the gateway asks for a newer token.
+const EXPIRED_AT_GATEWAY: &str = "0307";
+/// Codes with which the service does.
+const EXPIRED: [&str; 3] = ["ModelArts.0202", "ModelArts.0203", "ModelArts.2784"];
 
 /// Reads an answer that may be a refusal.
 pub(crate) fn read(status: StatusCode, body: &[u8]) -> Option<Refusal> {
@@ -38,11 +37,10 @@ pub(crate) fn read(status: StatusCode, body: &[u8]) -> Option<Refusal> {
             server: time(server)?,
         });
     }
-    // Dedicated gateways call their codes APIG and APIC.
-    let code = text("error_code")
-        .replace("APIG.", "APIGW.")
-        .replace("APIC.", "APIGW.");
-    let expired = EXPIRED.contains(&code.as_str()) || message.contains("token expires");
+    let code = text("error_code");
+    let expired = EXPIRED.contains(&code)
+        || codes::of_gateway(code) == Some(EXPIRED_AT_GATEWAY)
+        || message.contains("token expires");
     expired.then_some(Refusal::Expired)
 }
 

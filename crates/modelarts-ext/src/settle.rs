@@ -33,10 +33,7 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
     let clock = client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
-    let name = Place::root(body)
-        .at("metadata.name")
-        .text()
-        .unwrap_or_default();
+    let name = text(body, "metadata.name");
     let mut lost: Option<Error> = None;
     for sent in 1.. {
         let error = match send(client, body).await {
@@ -48,6 +45,7 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
         if lost.is_none() && refused {
             return Err(error);
         }
+        let refused_at = clock.now();
         match find(client, name, body, started).await {
             Ok(Some(job)) => return Ok(job),
             // Of this name, but another job: ours was refused.
@@ -57,15 +55,33 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
             Ok(None) => {}
             Err(_) => return Err(unsettled(lost.unwrap_or(error), name)),
         }
-        if sent >= policy.max_attempts || since(&**clock, started) >= policy.max_elapsed {
+        // The searches took a part of what the service asked to wait.
+        let asked = error.retry_after().unwrap_or_default();
+        let pause = asked.saturating_sub(since(&**clock, refused_at));
+        let again = sent < policy.max_attempts
+            && since(&**clock, started).saturating_add(pause) < policy.max_elapsed
+            && client.pay_retry();
+        if !again {
+            let times = match sent {
+                1 => "once".to_owned(),
+                sent => format!("{sent} times"),
+            };
             return Err(error.with_solution(Some(format!(
-                "it was sent {sent} times, and no job named {name:?} was found after it"
+                "it was sent {times}, and no job named {name:?} was found after it"
             ))));
         }
-        tracing::debug!(%error, "the job does not exist, so it is sent again");
+        tracing::debug!(%error, ?pause, "the job does not exist, so it is sent again");
+        if !pause.is_zero() {
+            clock.sleep(pause).await;
+        }
         lost = Some(error);
     }
     Err(Error::invalid("nothing was sent"))
+}
+
+/// A text of the body; empty when it is not there.
+fn text<'a>(body: &'a Value, way: &str) -> &'a str {
+    Place::root(body).at(way).text().unwrap_or_default()
 }
 
 async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
@@ -90,16 +106,27 @@ async fn find(
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
         }
-        let mut jobs = client
+        let mut list = client
             .training_jobs()
             .list()
-            .filter(Filter::name().like(name))
-            .stream();
+            .filter(Filter::name().like(name));
+        // A search is in one workspace, and names are unique in one.
+        let workspace = text(body, "metadata.workspace_id");
+        if !workspace.is_empty() {
+            list = list.workspace(workspace);
+        }
+        let mut jobs = list.stream();
+        // By the clock of the service, which may just have been found out.
+        let started = client.time_there(started);
         while let Some(job) = jobs.try_next().await? {
-            let new = job
+            // The newest come first.
+            if job
                 .created_at()
-                .is_none_or(|created| created + SKEW >= started);
-            if job.name() == name && new && made_of(job.details(), body) {
+                .is_some_and(|created| created + SKEW < started)
+            {
+                break;
+            }
+            if job.name() == name && made_of(job.details(), body) {
                 return Ok(Some(job));
             }
         }

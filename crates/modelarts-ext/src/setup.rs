@@ -15,6 +15,7 @@ use crate::{
     environment::Environment,
     error::Error,
     iam::{self, Authority},
+    learned::Offsets,
     region::{self, Project, Service},
     retry::pause,
     tls,
@@ -219,7 +220,13 @@ impl Settled {
                 .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?,
             ..self.sender
         };
-        Ok(Client::assemble(self.http, sender, project_id, self.cloud))
+        Ok(Client::assemble(
+            self.http,
+            sender,
+            project_id,
+            self.cloud,
+            Offsets::default(),
+        ))
     }
 
     /// Asks again when that may help, as often and as long as calls are tried.

@@ -46,6 +46,8 @@ pub(crate) struct Setting {
     pub(crate) max: u32,
     /// The largest page that the service really makes, and whether it says so.
     pub(crate) cap: Option<(u32, bool)>,
+    /// The largest offset that the service knows; it takes larger ones for this.
+    pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
@@ -65,6 +67,7 @@ impl Setting {
             disputed: false,
             max: 50,
             cap: None,
+            last_offset: None,
             total: true,
             size: 50,
             in_flight: 1,
@@ -119,6 +122,16 @@ impl Setting {
     }
 }
 
+impl Setting {
+    /// How reading it ends, and after how many requests.
+    pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
+        let (pages, table) = self.pages::<UNIQUE>();
+        let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());
+        let asked = table.lock().unwrap().asked.len();
+        (rows.map_err(|error| error.to_string()), asked)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<u32>,
@@ -165,6 +178,7 @@ impl Table {
         }
         self.asked.push((offset, limit));
         assert!((1..=self.setting.max).contains(&limit), "{limit}");
+        let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
         let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
         let start = match self.setting.meaning {
             Offset::PageIndex => offset * i64::from(used),

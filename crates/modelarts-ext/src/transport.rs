@@ -20,7 +20,8 @@ use tracing::{Instrument, Span};
 
 use crate::{
     attempt::{Answer, Broken, request_id},
-    auth::{Credentials, ProvideCredentials, Tools},
+    auth::{ProvideCredentials, Tools},
+    authorize::Used,
     budget::Budget,
     clock::{Clock, since},
     error::{Error, ErrorKind},
@@ -154,7 +155,7 @@ impl Sender {
             let mut used = None;
             let mut outcome = self
                 .within(left, async {
-                    let (outgoing, credentials) = self.prepare(request, record).await.map_err(
+                    let prepared = self.prepare(request, record).await.map_err(
                         // An IAM that cannot be reached for the moment is like a service
                         // that cannot be: nothing was sent.
                         |error| Broken {
@@ -163,9 +164,9 @@ impl Sender {
                             error,
                         },
                     )?;
-                    used = Some(credentials);
+                    used = Some(prepared.used);
                     record.update(|facts| facts.attempts += 1);
-                    self.attempt(http, outgoing).await
+                    self.attempt(http, prepared.request).await
                 })
                 .await;
             if let (Err(broken), None) = (&mut outcome, &used) {
@@ -184,12 +185,17 @@ impl Sender {
             record.update(|facts| {
                 facts.uncertain |= is_uncertain(attempt);
                 facts.retry_after = wait;
-                let answer = outcome.as_ref().ok();
-                facts.status = answer.map(|answer| answer.status.as_u16());
-                facts.request_id = answer.and_then(|answer| request_id(&answer.headers));
+                (facts.status, facts.request_id) = match &outcome {
+                    Ok(answer) => (Some(answer.status.as_u16()), request_id(&answer.headers)),
+                    // A redirect, or too long an answer.
+                    Err(Broken { error, .. }) if used.is_some() => {
+                        (error.status(), error.request_id().map(str::to_owned))
+                    }
+                    Err(_) => (None, None),
+                };
             });
-            if let (Ok(answer), Some(credentials)) = (&outcome, &used)
-                && self.has_second_chance(answer, credentials, &mut second_chance)
+            if let (Ok(answer), Some(used)) = (&outcome, &used)
+                && self.has_second_chance(answer, used, &mut second_chance)
             {
                 continue;
             }
@@ -202,7 +208,7 @@ impl Sender {
                     let after = since(&*self.clock, started).saturating_add(*pause);
                     after < self.retry.max_elapsed && after < self.timeout
                 })
-                .filter(|_| self.shared.budget.withdraw(self.clock.now()));
+                .filter(|_| self.pay_retry());
             let Some(pause) = pause else {
                 return outcome.map_err(|broken| broken.error);
             };
@@ -211,33 +217,35 @@ impl Sender {
         }
     }
 
+    /// Whether one more retry can be paid, and pays it.
+    pub(crate) fn pay_retry(&self) -> bool {
+        self.shared.budget.withdraw(self.clock.now())
+    }
+
     /// Whether a refusal of the credentials can be mended: by newer ones, or by
     /// the right time. Each once in a call, because a gateway that refuses five
     /// signatures in a row locks the key for five minutes.
-    fn has_second_chance(
-        &self,
-        answer: &Answer,
-        credentials: &Credentials,
-        chance: &mut SecondChance,
-    ) -> bool {
+    fn has_second_chance(&self, answer: &Answer, used: &Used, chance: &mut SecondChance) -> bool {
         let Some(refusal) = refusal::read(answer.status, &answer.body) else {
             return false;
         };
         match refusal {
             Refusal::Expired => {
-                !std::mem::replace(&mut chance.renewed, true) && self.credentials.renew(credentials)
+                !std::mem::replace(&mut chance.renewed, true)
+                    && self.credentials.renew(&used.credentials)
             }
             Refusal::Clock { server } => {
                 let ahead = match server.duration_since(self.clock.now()) {
                     Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
                     Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
                 };
-                let known = self.shared.skew.swap(ahead, Ordering::Relaxed);
+                self.shared.skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(
                     seconds = ahead,
                     "the clock of the service is ahead of this one"
                 );
-                !std::mem::replace(&mut chance.clock, true) && known != ahead
+                // What this call was signed with counts, not what others know by now.
+                !std::mem::replace(&mut chance.clock, true) && used.skew != ahead
             }
         }
     }

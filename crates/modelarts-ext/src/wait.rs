@@ -211,13 +211,14 @@ impl Watch {
                 }
                 // Many waits that began together should not look together.
                 let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
+                let pause = self.patience.pause(pause);
                 clock
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
             match self.wait.job.refresh().await {
                 Ok(()) => self.patience.restore(),
-                Err(error) if error.is_not_found() && self.seen.is_some() => {
+                Err(error) if error.is_gone() && self.seen.is_some() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
                 Err(error) => {

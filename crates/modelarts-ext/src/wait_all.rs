@@ -15,6 +15,7 @@ use crate::{
     error::Error,
     filter::{Filter, MAX_SPAN, MAX_VALUES},
     job::Job,
+    list::ListJobs,
     outcome::{Outcome, outcome},
     page::Results,
     patience::Patience,
@@ -41,7 +42,7 @@ const REFUSALS: [&str; 4] = [
 /// A wait for the ends of many jobs. Await it for all of them, or take each when it
 /// ends from [`stream`](Self::stream).
 ///
-/// A round looks at all jobs with one search: up to 10 jobs by their ids, more by the
+/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by the
 /// jobs of their time that have not ended, 50 to a page. Only those that ended are asked
 /// for one by one, up to the [budget](Self::budget) of a round, because their details
 /// tell how.
@@ -164,6 +165,7 @@ impl Rounds {
                 }
                 // Many waits that began together should not look together.
                 let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
+                let pause = self.patience.pause(pause);
                 clock
                     .sleep(time.map_or(pause, |time| pause.min(time)))
                     .await;
@@ -212,7 +214,7 @@ impl Rounds {
         while let Some((id, answer)) = answers.next().await {
             match answer {
                 Ok(job) => found.push((id, Some(job))),
-                Err(error) if error.is_not_found() => found.push((id, None)),
+                Err(error) if error.is_gone() => found.push((id, None)),
                 Err(error) => failed = Some(error),
             }
         }
@@ -241,12 +243,29 @@ impl Rounds {
         }
     }
 
-    /// The jobs, or at least those that have not ended.
+    /// The jobs, or at least those that have not ended. A search is in one workspace.
     async fn search(&mut self) -> Result<Vec<Job>, Error> {
-        let list = self.client.training_jobs().list();
-        if self.by_id && self.left.len() <= MAX_VALUES {
-            let filter = Filter::id().is_in(self.left.keys());
-            match list.clone().filter(filter).collect(self.left.len()).await {
+        let mut workspaces: BTreeMap<Option<String>, Vec<Job>> = BTreeMap::new();
+        for job in self.left.values() {
+            let workspace = job.workspace().map(str::to_owned);
+            workspaces.entry(workspace).or_default().push(job.clone());
+        }
+        let mut found = Vec::new();
+        for (workspace, jobs) in workspaces {
+            let mut list = self.client.training_jobs().list();
+            if let Some(workspace) = workspace {
+                list = list.workspace(workspace);
+            }
+            found.extend(self.search_for(&jobs, list).await?);
+        }
+        Ok(found)
+    }
+
+    /// The same, for those of one workspace.
+    async fn search_for(&mut self, jobs: &[Job], list: ListJobs) -> Result<Vec<Job>, Error> {
+        if self.by_id && jobs.len() <= MAX_VALUES {
+            let filter = Filter::id().is_in(jobs.iter().map(Job::id));
+            match list.clone().filter(filter).collect(jobs.len()).await {
                 Err(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => {
                     self.by_id = false;
                 }
@@ -254,7 +273,7 @@ impl Rounds {
             }
         }
         let mut list = list.filter(Filter::phase().is_in(ALIVE));
-        let made = self.left.values().map(Job::created_at);
+        let made = jobs.iter().map(Job::created_at);
         let made: Option<Vec<SystemTime>> = made.collect();
         let range = made.and_then(|made| Some((*made.iter().min()?, *made.iter().max()?)));
         if let Some((first, last)) = range

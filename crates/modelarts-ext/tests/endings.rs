@@ -12,9 +12,11 @@ mod support;
 use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
+use modelarts_emulator::Fault;
 use modelarts_ext::{
     Client, CreateJob, Credentials, Error, FetchCredentials, Job, LogAccess, LogItem, News,
-    Outcome, Password, ProvideCredentials, Renewing, TerminatedBy, Tools, api::BoxFuture,
+    Outcome, Password, ProvideCredentials, Renewing, RetryPolicy, TerminatedBy, Tools,
+    api::BoxFuture,
 };
 use support::{Gate, Site};
 use tokio::sync::OnceCell;
@@ -307,5 +309,87 @@ async fn a_token_that_expires_in_between() {
         let error = watch(way, &bound, &fixed).await.unwrap_err();
         assert!(error.is_auth(), "{way:?}: {error}");
         assert_eq!(error.status(), Some(401));
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
+    for way in WAYS {
+        let site = Site::start().await;
+        let job = site.run(site.script("there", "print('x')")).await;
+        let events = listed(&job).await;
+        for operation in [
+            "ShowTrainingJobDetails",
+            "ListTrainingJobs",
+            "ListTrainingJobEvents",
+            "ShowTrainingJobLogsPreview",
+            "ShowTrainingJobLogsFromAom",
+        ] {
+            // Who insists on numbers of lines is told that there may be none.
+            if operation == "ShowTrainingJobLogsFromAom" && [Way::Lines, Way::Follow].contains(&way)
+            {
+                continue;
+            }
+            site.fault(1, operation, Fault::Html { status: 404 });
+            let seen = watch(way, &site.client, &job).await;
+            let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {operation}: {error}"));
+            let what = format!("{way:?}, {operation}");
+            if let Some(outcome) = seen.outcome {
+                assert_eq!(outcome, Outcome::Completed, "{what}");
+            }
+            if let Some(seen) = seen.events {
+                assert_eq!(seen, events, "{what}");
+            }
+            if let Some(lines) = seen.lines {
+                assert_eq!(lines, ["x"], "{what}");
+            }
+            if let Some(last) = seen.last {
+                assert_eq!(last, "Completed", "{what}");
+            }
+            site.emulator.faults().clear();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_wants_to_be_left_alone_is() {
+    let told = Duration::from_secs(45);
+    for way in WAYS {
+        let site = Site::start().await;
+        let job = site.run(site.script("there", "print('x')")).await;
+        let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+        let job = client.training_jobs().get(job.id()).await.unwrap();
+        let busy = Fault::Status {
+            status: 503,
+            retry_after: Some(told.as_secs()),
+            error_code: None,
+            error_msg: None,
+        };
+        let first = match way {
+            Way::WaitAll => "ListTrainingJobs",
+            _ => "ShowTrainingJobDetails",
+        };
+        site.fault(1, first, busy.clone());
+        watch(way, &client, &job).await.unwrap();
+        let slept = site.clock.slept();
+        assert_eq!(
+            slept.iter().filter(|pause| **pause == told).count(),
+            1,
+            "{way:?}: {slept:?}"
+        );
+        let second = match way {
+            Way::Events | Way::Follow => "ListTrainingJobEvents",
+            Way::Preview => "ShowTrainingJobLogsPreview",
+            Way::Lines => "ShowTrainingJobLogsFromAom",
+            Way::Wait | Way::WaitAll => continue,
+        };
+        site.fault(1, second, busy);
+        watch(way, &client, &job).await.unwrap();
+        let slept = site.clock.slept();
+        assert_eq!(
+            slept.iter().filter(|pause| **pause == told).count(),
+            2,
+            "{way:?}: {slept:?}"
+        );
     }
 }

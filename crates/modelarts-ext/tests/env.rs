@@ -193,7 +193,8 @@ fn what_is_missing_is_told() {
          - ~/.huaweicloud/credentials: there is no home directory, and \
          HUAWEICLOUD_SDK_CREDENTIALS_FILE is not set\n\
          - clouds.yaml: there is no place to look in, and OS_CLIENT_CONFIG_FILE is not set\n\
-         - the metadata service of a cloud server: not asked unless metadata() is called"
+         - the metadata service of a cloud server: not asked unless metadata() is called\n\
+         - HC_CONTAINER_CREDENTIALS_FULL_URI: not set"
     );
 }
 

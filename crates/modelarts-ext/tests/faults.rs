@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use modelarts_emulator::Fault;
 use modelarts_ext::{Error, ErrorKind, Job, Outcome, RetryPolicy, types::Phase};
-use support::{Site, message, refused, words_for_a_reset};
+use support::{Reply, Server, Site, TestClock, json_answer, message, refused, words_for_a_reset};
 
 const LIST: &str = "ListTrainingJobs";
 const SHOW: &str = "ShowTrainingJobDetails";
@@ -208,79 +208,69 @@ async fn a_delete_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_create_that_may_have_been_executed_is_looked_for() {
-    // Executed or not: in the end it was executed once.
-    for (fault, sent) in [
-        (Fault::LostAnswer, 1),
-        (Fault::ResetMidBody, 1),
-        (Fault::Reset, 2),
-        (status(500, None), 2),
-        (status(503, None), 2),
-        (status(504, None), 2),
-        (Fault::Html { status: 502 }, 2),
-    ] {
-        let site = Site::start().await;
-        site.fault(1, CREATE, fault);
-        let job = site.script("lost", "").submit().await.unwrap();
-        assert_eq!(job.name(), "lost");
-        assert_eq!(site.count(CREATE), (sent, 1));
-        let jobs = list(&site).await.unwrap();
-        assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
-        // A job that is not there may only not be listed yet.
-        let looks = [Duration::from_secs(1), Duration::from_secs(3)];
-        assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
-        site.emulator.settled(job.id()).await;
+async fn a_stop_whose_answer_was_lost_has_worked() {
+    let site = Site::start().await;
+    let gate = support::Gate::new().await;
+    let job = site.script("stop", &gate.script("", "")).submit().await;
+    let job = job.unwrap();
+    let waiting = gate.reached().await;
+    site.fault(1, STOP, Fault::LostAnswer);
+    let stopping = job.terminate().await.unwrap();
+    // The second one is refused, because the first was executed.
+    assert_eq!(site.count(STOP), (2, 1));
+    assert_eq!(stopping.id(), job.id());
+    let phase = stopping.phase();
+    assert!(
+        matches!(phase, Phase::Terminating | Phase::Terminated),
+        "{phase:?}"
+    );
+    site.emulator.settled(job.id()).await;
+    drop(waiting);
+
+    // Nothing was lost here: the job had ended before.
+    assert!(refused(job.terminate().await).is_conflict());
+    assert_eq!(site.count(STOP), (3, 1));
+}
+
+#[tokio::test]
+async fn a_job_that_goes_on_was_not_stopped() {
+    let site = Site::start().await;
+    let gate = support::Gate::new().await;
+    let job = site.script("goes-on", &gate.script("", "")).submit().await;
+    let job = job.unwrap();
+    let waiting = gate.reached().await;
+    for code in ["ModelArts.2796", "ModelArts.2878"] {
+        site.fault(1, STOP, Fault::Reset);
+        let refusal = Fault::Status {
+            status: 409,
+            retry_after: None,
+            error_code: Some(code.into()),
+            error_msg: None,
+        };
+        site.fault(1, STOP, refusal);
+        assert_eq!(refused(job.terminate().await).code(), Some(code));
     }
+    assert_eq!(site.count(STOP), (4, 0));
+    drop(waiting);
 }
 
 #[tokio::test]
-async fn a_create_that_is_lost_again_and_again() {
-    let site = Site::start().await;
-    site.fault(99, CREATE, Fault::Reset);
-    let error = refused(site.script("reset", "").submit().await);
-    let why = words_for_a_reset().await;
-    assert_eq!(
-        message(&error),
-        format!(
-            "CreateTrainingJob: the connection to {} broke: {why}; it was sent 5 times, and no job \
-             named \"reset\" was found after it",
-            site.emulator.url()
-        )
-    );
-    assert_eq!(error.kind(), ErrorKind::Connection);
-    assert_eq!(site.count(CREATE), (5, 0));
-}
-
-#[tokio::test]
-async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
-    let site = Site::start().await;
-    site.fault(1, CREATE, Fault::LostAnswer);
-    site.fault(99, LIST, status(503, None));
-    let error = refused(site.script("unsettled", "").submit().await);
-    let why = words_for_a_reset().await;
-    assert_eq!(
-        message(&error),
-        format!(
-            "CreateTrainingJob: the connection to {} broke: {why}; the job may exist all the same: look for a job named \"unsettled\" before \
-             sending it again",
-            site.emulator.url()
-        )
-    );
-    assert_eq!(error.kind(), ErrorKind::Connection);
-    assert_eq!(site.count(CREATE), (1, 1));
-}
-
-#[tokio::test]
-async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
-    let site = Site::start().await;
-    let job = site.script("again", "");
-    let older = site.run(job.clone()).await;
-    site.clock.advance(Duration::from_secs(300));
-    site.fault(1, CREATE, Fault::Reset);
-    let error = refused(job.submit().await);
-    assert!(error.is_conflict(), "{error}");
-    assert_eq!(site.count(CREATE), (3, 1));
-    assert_eq!(list(&site).await.unwrap()[0].id(), older.id());
+async fn a_delete_whose_answer_was_lost_has_worked() {
+    let job = || json_answer("200 OK", "", r#"{"metadata":{"id":"j","name":"n"}}"#);
+    let gone = r#"{"error_code":"ModelArts.2775","error_msg":"no such job"}"#;
+    let gone = || json_answer("400 Bad Request", "", gone);
+    let lost = || Reply::Reset(Vec::new());
+    // What a load balancer says is not the service's word for it.
+    let stray = json_answer("404 Not Found", "", "<html></html>");
+    let replies = [job(), lost(), gone(), gone(), lost(), stray];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().get("j").await.unwrap();
+    job.delete().await.unwrap();
+    // Nothing was lost here: the job was gone before.
+    assert!(refused(job.delete().await).is_not_found());
+    assert_eq!(refused(job.delete().await).status(), Some(404));
+    assert_eq!(server.left(), 0);
 }
 
 #[tokio::test]

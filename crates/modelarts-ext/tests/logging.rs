@@ -123,6 +123,8 @@ async fn logs_show_no_secret() {
         "sending again",
         "request_id=\"r1\"",
         "passed over",
+        // Of the redirect.
+        "status=302",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }

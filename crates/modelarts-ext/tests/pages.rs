@@ -105,6 +105,10 @@ async fn what_makes_no_sense_is_refused_before_sending() {
             "offset_is LineCursor: the offset of ListTrainingJobs counts pages or records",
         ),
         (list().page_size(51), "page_size 51: it must be 1 to 50"),
+        (
+            list().workspace(""),
+            "workspace: it is blank; leave it out instead",
+        ),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), expected);
     }

@@ -187,6 +187,37 @@ async fn what_is_not_understood_is_not_quoted() {
 }
 
 #[tokio::test]
+async fn what_is_left_out_of_a_list_is_not_quoted() {
+    let good = r#"{"kind":"job","metadata":{"id":"some-job","name":"n"}}"#;
+    for (bad, why) in [
+        (
+            format!(r#""{JUPYTER_TOKEN}""#),
+            "invalid type: string, expected an object",
+        ),
+        (
+            format!(r#"{{"endpoints":"{JUPYTER_TOKEN} \", expected {JUPYTER_TOKEN}"}}"#),
+            "invalid type: string, expected an object",
+        ),
+    ] {
+        let body = format!(r#"{{"total":2,"items":[{bad},{good}]}}"#);
+        let server = Server::start([json_answer("200 OK", "", &body)]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let answer = client
+            .call(|api| {
+                api.list_training_jobs()
+                    .project_id(client.project_id())
+                    .body(modelarts_ext::types::ListTrainingJobsRequest::builder())
+                    .send()
+            })
+            .await
+            .unwrap();
+        assert_eq!(answer.dropped().rows, 1);
+        assert_eq!(answer.dropped().first_error.as_deref(), Some(why));
+        clean_debug(answer.dropped());
+    }
+}
+
+#[tokio::test]
 async fn broken_connections_show_no_secret() {
     clean_error(&error_of(Reply::Reset(Vec::new())).await);
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx";

@@ -275,6 +275,25 @@ async fn a_service_that_does_not_search_by_id_is_searched_by_phase() {
 }
 
 #[tokio::test]
+async fn each_workspace_is_searched_once_in_a_round() {
+    let site = Site::start().await;
+    let mut jobs = Vec::new();
+    for (name, workspace) in [("a", "0"), ("b", "w"), ("c", "w"), ("d", "v")] {
+        let job = site.script(name, "").workspace(workspace);
+        jobs.push(site.run(job).await);
+    }
+    let before = (site.count(LIST).0, site.count(SHOW).0);
+    let all = site.client.training_jobs().wait_all(jobs).await.unwrap();
+    assert_eq!(
+        ends(all),
+        BTreeMap::from(["a", "b", "c", "d"].map(|name| (name.into(), "Completed".into())))
+    );
+    // All were found, so none was asked for by itself.
+    assert_eq!(site.count(LIST).0 - before.0, 3);
+    assert_eq!(site.count(SHOW).0 - before.1, 0);
+}
+
+#[tokio::test]
 async fn nothing_to_wait_for_ends_at_once() {
     let site = Site::start().await;
     let all = site.client.training_jobs().wait_all([]).await.unwrap();

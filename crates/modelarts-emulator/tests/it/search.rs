@@ -192,6 +192,23 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
 }
 
 #[tokio::test]
+async fn a_search_is_in_one_workspace() {
+    let site = Site::start().await;
+    for (name, workspace) in [("here", None), ("there", Some("w"))] {
+        let mut job = site.script(name, "");
+        if let Some(workspace) = workspace {
+            job["metadata"]["workspace_id"] = workspace.into();
+        }
+        site.run(&job).await;
+    }
+    // The documented default.
+    assert_eq!(names(&site, json!({})).await, ["here"]);
+    assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
+    assert_eq!(names(&site, json!({"workspace_id": "w"})).await, ["there"]);
+    assert_eq!(names(&site, json!({"workspace_id": "v"})).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn offset_is_the_number_of_a_page() {
     let (site, _, _running) = site_with_jobs().await;
     let page = async |offset: u64| {

@@ -115,7 +115,19 @@ fn nothing_found_lists_every_place() {
          - clouds.yaml: none of here/clouds.yaml, here/clouds.yml, \
          home/.config/openstack/clouds.yaml, home/.config/openstack/clouds.yml, \
          etc/openstack/clouds.yaml, etc/openstack/clouds.yml exists\n\
-         - the metadata service of a cloud server: not asked unless metadata() is called"
+         - the metadata service of a cloud server: not asked unless metadata() is called\n\
+         - HC_CONTAINER_CREDENTIALS_FULL_URI: not set"
+    );
+    let place = Place::new().variable(
+        "HC_CONTAINER_CREDENTIALS_FULL_URI",
+        "http://127.0.0.1/s3cr3t",
+    );
+    let text = found(&place);
+    let last = text.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "- HC_CONTAINER_CREDENTIALS_FULL_URI: it is set, and the identity of pods is not \
+         supported; call credentials() with a provider of your own"
     );
     let several = "clouds:\n  a: {auth: {ak: x, sk: y}}\n  b: {auth: {ak: x, sk: y}}\n";
     let place = Place::new().file("etc/openstack/clouds.yaml", several);

@@ -157,6 +157,10 @@ fn a_cloud_that_is_not_good_is_told() {
             "{token: TK s3cr3t}",
             "the token contains white space or control characters; check how it was copied",
         ),
+        (
+            "{token: TK\u{fffd}s3cr3t}",
+            "the token contains characters that are not ASCII; check how it was copied",
+        ),
     ] {
         assert_eq!(auth(text), format!("{begin}{end}"));
     }

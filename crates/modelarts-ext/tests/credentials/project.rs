@@ -74,6 +74,24 @@ async fn the_project_of_the_region_is_looked_up() {
 }
 
 #[tokio::test]
+async fn a_clock_that_is_off_is_corrected_once() {
+    let iam = Fake::start(|asked| match asked.header("x-sdk-date") {
+        Some("20260115T103045Z") => said(200, json!({"projects": [{"id": "p1", "name": "eu-de"}]})),
+        _ => {
+            let message = "signature expired, signature time:x,server time:20260115T103045Z";
+            said(
+                401,
+                json!({"error_code": "APIGW.0301", "error_msg": message}),
+            )
+        }
+    })
+    .await;
+    let client = in_region(&iam).connect().await.unwrap();
+    assert_eq!(client.project_id(), "p1");
+    assert_eq!(iam.asked().len(), 2);
+}
+
+#[tokio::test]
 async fn a_project_that_cannot_be_told_is_an_error() {
     let fails = async |iam: &Fake, builder: ClientBuilder| {
         told(&builder.connect().await.unwrap_err()).replace(&iam.url, "URL")

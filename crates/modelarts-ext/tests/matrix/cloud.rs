@@ -23,8 +23,10 @@ pub(crate) struct State {
     /// How many requests of the struck operation came, and how many were executed.
     pub(crate) seen: usize,
     pub(crate) executed: usize,
-    /// The names of the jobs that there are.
-    pub(crate) jobs: Vec<String>,
+    /// The jobs that there are: their names and workspaces.
+    pub(crate) jobs: Vec<(String, String)>,
+    /// Whether the old one was stopped.
+    pub(crate) stopped: bool,
     /// How many searches do not find new ones yet.
     pub(crate) unlisted: usize,
 }
@@ -63,35 +65,63 @@ pub(crate) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
+/// The workspace that the body of a request names, or the documented default.
+fn workspace(request: &str, pointer: &str) -> String {
+    let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
+    let named = body.pointer(pointer).and_then(serde_json::Value::as_str);
+    named.unwrap_or("0").to_owned()
+}
+
 impl Cloud {
-    /// Does what was asked for; gives back the answer.
-    pub(crate) fn execute(state: &mut State, operation: Option<Effect>, request: &str) -> Vec<u8> {
-        if operation.is_some() {
-            state.executed += 1;
-        }
+    /// Does what was asked for; gives back the answer, and whether it was done. Searches
+    /// do not count.
+    pub(crate) fn execute(
+        state: &mut State,
+        operation: Option<Effect>,
+        request: &str,
+    ) -> (bool, Vec<u8>) {
         match operation {
             None => {
                 let late = state.unlisted > 0;
                 state.unlisted = state.unlisted.saturating_sub(1);
-                let listed = |name: &&String| !late || *name == "old";
-                let jobs = state.jobs.iter().filter(listed);
-                let jobs: Vec<_> = jobs.map(|name| job(name, "Running")).collect();
+                let searched = workspace(request, "/workspace_id");
+                let jobs = state
+                    .jobs
+                    .iter()
+                    .filter(|(name, workspace)| *workspace == searched && (!late || name == "old"));
+                let jobs: Vec<_> = jobs.map(|(name, _)| job(name, "Running")).collect();
                 let (count, jobs) = (jobs.len(), jobs.join(","));
-                json(&format!(
+                let answer = json(&format!(
                     r#"{{"total":{count},"count":{count},"limit":50,"offset":0,"items":[{jobs}]}}"#
-                ))
+                ));
+                (false, answer)
             }
-            Some(Effect::Read) => json(&job("old", "Running")),
-            Some(Effect::Stop) => json(&job("old", "Terminating")),
+            Some(Effect::Read) => {
+                let phase = if state.stopped {
+                    "Terminating"
+                } else {
+                    "Running"
+                };
+                (true, json(&job("old", phase)))
+            }
+            Some(Effect::Stop) if state.stopped => {
+                let body = r#"{"error_code":"ModelArts.2796","error_msg":"no"}"#;
+                (false, whole("409 Conflict", JSON, body))
+            }
+            Some(Effect::Stop) => {
+                state.stopped = true;
+                (true, json(&job("old", "Terminating")))
+            }
             Some(Effect::Create) => {
                 assert!(request.contains(r#""name":"new""#), "{request}");
-                if state.jobs.iter().any(|name| name == "new") {
-                    state.executed -= 1;
+                if state.jobs.iter().any(|(name, _)| name == "new") {
                     let body = r#"{"error_code":"ModelArts.2751","error_msg":"duplicate name"}"#;
-                    return whole("400 Bad Request", JSON, body);
+                    (false, whole("400 Bad Request", JSON, body))
+                } else {
+                    let workspace = workspace(request, "/metadata/workspace_id");
+                    state.jobs.push(("new".to_owned(), workspace));
+                    (true, json(&job("new", "Creating")))
                 }
-                state.jobs.push("new".to_owned());
-                json(&job("new", "Creating"))
             }
         }
     }
@@ -133,9 +163,11 @@ impl Cloud {
             };
             let good = if strikes && !after {
                 // What it would have been.
-                Self::execute(&mut State::default(), operation, &request)
+                Self::execute(&mut State::default(), operation, &request).1
             } else {
-                Self::execute(&mut state, operation, &request)
+                let (done, answer) = Self::execute(&mut state, operation, &request);
+                state.executed += usize::from(done && struck);
+                answer
             };
             (strikes.then_some(fault), good)
         };

@@ -115,6 +115,8 @@ pub(crate) struct Row {
     pub(crate) strikes: Strikes,
     /// What comes instead of all later answers; before execution.
     pub(crate) then: Option<Fault>,
+    /// The workspace that a new job is made in, if it says one.
+    pub(crate) workspace: Option<&'static str>,
     /// How many searches do not find a new job yet.
     pub(crate) unlisted: usize,
     pub(crate) read: Cell,
@@ -138,6 +140,7 @@ pub(crate) const fn row(
         fault,
         strikes,
         then: None,
+        workspace: None,
         unlisted: 0,
         read,
         stop,
@@ -155,6 +158,12 @@ impl Row {
     /// A new job is not listed at first.
     pub(crate) const fn unlisted(mut self, searches: usize) -> Self {
         self.unlisted = searches;
+        self
+    }
+
+    /// The new job is in a workspace of its own.
+    pub(crate) const fn workspace(mut self, workspace: &'static str) -> Self {
+        self.workspace = Some(workspace);
         self
     }
 

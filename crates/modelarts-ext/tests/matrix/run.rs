@@ -52,7 +52,7 @@ pub(crate) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         strikes: row.strikes,
         then: row.then,
         state: Mutex::new(State {
-            jobs: vec!["old".to_owned()],
+            jobs: vec![("old".to_owned(), "0".to_owned())],
             unlisted: row.unlisted,
             ..State::default()
         }),
@@ -105,7 +105,12 @@ pub(crate) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
     let named = |job: modelarts_ext::Job| job.name().to_owned();
     let result = match effect {
         Effect::Read => jobs.get("id-of-old").await.map(named),
-        // Without a job in hand, which would have to be asked for first.
+        // With a job in hand, if it can be asked for.
+        Effect::Stop if row.fault != Fault::Refused => {
+            let old = jobs.get("id-of-old").await.unwrap();
+            cloud.state.lock().unwrap().requests.clear();
+            old.terminate().await.map(named)
+        }
         Effect::Stop => client
             .call(|api| {
                 let body = modelarts_ext::types::StopTrainingJobRequest::builder();
@@ -128,6 +133,10 @@ pub(crate) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
                 .custom_image("garden/leaves:1")
                 .flavor("modelarts.vm.cpu.2u")
                 .command(format!("run {ENVIRONMENT}"));
+            let create = match row.workspace {
+                Some(workspace) => create.workspace(workspace),
+                None => create,
+            };
             print(&mut printed, &create);
             // One call, as with the other effects.
             create.without_look_up().submit().await.map(named)
@@ -142,7 +151,7 @@ pub(crate) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         seen: state.seen,
         executed: state.executed,
         result,
-        made: state.jobs.iter().filter(|name| *name == "new").count(),
+        made: state.jobs.iter().filter(|(name, _)| name == "new").count(),
         requests: state.requests.clone(),
         pauses: clock.slept(),
         flooded: cloud.flooded.load(Ordering::Relaxed),

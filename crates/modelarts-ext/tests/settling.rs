@@ -1,0 +1,190 @@
+//! Creates whose answers are lost: made once, and told as they are.
+
+mod support;
+
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use modelarts_emulator::Fault;
+use modelarts_ext::{Error, ErrorKind, Job, RetryPolicy};
+use serde_json::json;
+use support::{Reply, Server, Site, TestClock, json_answer, message, refused, words_for_a_reset};
+
+const LIST: &str = "ListTrainingJobs";
+const CREATE: &str = "CreateTrainingJob";
+
+fn status(status: u16, retry_after: Option<u64>) -> Fault {
+    Fault::Status {
+        status,
+        retry_after,
+        error_code: None,
+        error_msg: None,
+    }
+}
+
+async fn list(site: &Site) -> Result<Vec<Job>, Error> {
+    let jobs = site.client.training_jobs().list().stream();
+    jobs.try_collect().await
+}
+
+#[tokio::test]
+async fn a_lost_create_is_looked_for_in_its_workspace() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, Fault::LostAnswer);
+    let job = site.script("elsewhere", "").workspace("w").submit().await;
+    assert_eq!(job.unwrap().name(), "elsewhere");
+    assert_eq!(site.count(CREATE), (1, 1));
+    assert_eq!(site.clock.slept(), []);
+}
+
+#[tokio::test]
+async fn a_create_that_may_have_been_executed_is_looked_for() {
+    // Executed or not: in the end it was executed once.
+    for (fault, sent) in [
+        (Fault::LostAnswer, 1),
+        (Fault::ResetMidBody, 1),
+        (Fault::Reset, 2),
+        (status(500, None), 2),
+        (status(503, None), 2),
+        (status(504, None), 2),
+        (Fault::Html { status: 502 }, 2),
+    ] {
+        let site = Site::start().await;
+        site.fault(1, CREATE, fault);
+        let job = site.script("lost", "").submit().await.unwrap();
+        assert_eq!(job.name(), "lost");
+        assert_eq!(site.count(CREATE), (sent, 1));
+        let jobs = list(&site).await.unwrap();
+        assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
+        // A job that is not there may only not be listed yet.
+        let looks = [Duration::from_secs(1), Duration::from_secs(3)];
+        assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
+        site.emulator.settled(job.id()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_is_lost_again_and_again() {
+    let site = Site::start().await;
+    site.fault(99, CREATE, Fault::Reset);
+    let error = refused(site.script("reset", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; it was sent 5 times, and no job \
+             named \"reset\" was found after it",
+            site.emulator.url()
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(site.count(CREATE), (5, 0));
+}
+
+#[tokio::test]
+async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, Fault::LostAnswer);
+    site.fault(99, LIST, status(503, None));
+    let error = refused(site.script("unsettled", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; the job may exist all the same: look for a job named \"unsettled\" before \
+             sending it again",
+            site.emulator.url()
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(site.count(CREATE), (1, 1));
+}
+
+#[tokio::test]
+async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
+    let site = Site::start().await;
+    let job = site.script("again", "");
+    let older = site.run(job.clone()).await;
+    site.clock.advance(Duration::from_secs(300));
+    site.fault(1, CREATE, Fault::Reset);
+    let error = refused(job.submit().await);
+    assert!(error.is_conflict(), "{error}");
+    assert_eq!(site.count(CREATE), (3, 1));
+    assert_eq!(list(&site).await.unwrap()[0].id(), older.id());
+}
+
+#[tokio::test]
+async fn a_create_is_sent_again_when_the_service_says() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, status(503, Some(20)));
+    let job = site.script("later", "").submit().await.unwrap();
+    assert_eq!(job.name(), "later");
+    // The searches take a part of it.
+    assert_eq!(site.clock.slept(), [1, 3, 16].map(Duration::from_secs));
+    assert_eq!(site.count(CREATE), (2, 1));
+
+    // That would be longer than the policy admits.
+    site.fault(1, CREATE, status(503, Some(90)));
+    let error = refused(site.script("never", "").submit().await);
+    assert_eq!(
+        message(&error),
+        "CreateTrainingJob: Service Unavailable (Emulator.0503, HTTP 503, request id REQUEST); it \
+         was sent once, and no job named \"never\" was found after it"
+    );
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(90)));
+    assert_eq!(site.count(CREATE), (3, 1));
+    assert_eq!(site.clock.slept().len(), 5);
+    site.emulator.settled(job.id()).await;
+}
+
+#[tokio::test]
+async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
+    let mut site = Site::start().await;
+    let poor = RetryPolicy::default().budget(0, 0.0);
+    site.client = site.client().retry(poor).build().unwrap();
+    site.fault(1, CREATE, status(503, None));
+    let error = refused(site.script("poor", "").submit().await);
+    assert_eq!(error.status(), Some(503));
+    assert_eq!(site.count(CREATE), (1, 0));
+}
+
+#[tokio::test]
+async fn a_lost_create_is_looked_for_among_new_jobs() {
+    // The time of the service, by which a job of the answers is older than the create.
+    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
+    let old: Vec<_> = (0..50)
+        .map(|number| job(&format!("lost-{number}"), OLD))
+        .collect();
+    let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
+    let page = || json_answer("200 OK", "", &page);
+    let made = json_answer("200 OK", "", &job("lost", OLD + 62_000).to_string());
+    // No second page is asked for.
+    let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let create = client
+        .training_jobs()
+        .create("lost")
+        .custom_image("garden/leaves:1")
+        .flavor("modelarts.vm.cpu.2u")
+        .command("run")
+        .without_look_up();
+    assert_eq!(create.submit().await.unwrap().id(), "lost");
+    assert_eq!(server.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn a_lost_create_is_found_by_the_time_of_the_service() {
+    let mut site = Site::start().await;
+    let clock = TestClock::new();
+    clock.advance(Duration::from_secs(7200));
+    site.client = site.client().clock(clock).build().unwrap();
+    // It finds out about its clock here.
+    assert_eq!(list(&site).await.unwrap().len(), 0);
+    site.fault(1, CREATE, Fault::LostAnswer);
+    let job = site.script("hours", "").submit().await.unwrap();
+    assert_eq!(job.name(), "hours");
+    assert_eq!(site.count(CREATE), (1, 1));
+    site.emulator.settled(job.id()).await;
+}

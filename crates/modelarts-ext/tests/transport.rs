@@ -1,0 +1,223 @@
+//! How calls go over the wire: what they carry, how long they may take, what they share.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use modelarts_ext::{
+    ErrorKind, RetryPolicy,
+    types::{Language, Phase},
+};
+use support::{Reply, Server, TestClock, json_answer, message, read_request, refused};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+};
+
+const JOB: &str = r#"{"kind":"job","metadata":{"id":"j","name":"n"},"status":{"phase":"Running"}}"#;
+
+fn job() -> Reply {
+    json_answer("200 OK", "", JOB)
+}
+
+fn unavailable() -> Reply {
+    json_answer("503 Service Unavailable", "", "{}")
+}
+
+/// The value of a header, in small letters.
+fn header<'a>(request: &'a str, name: &str) -> Option<&'a str> {
+    let (head, _) = request.split_once("\r\n\r\n").unwrap();
+    head.lines().find_map(|line| {
+        let (found, value) = line.split_once(": ")?;
+        found.eq_ignore_ascii_case(name).then_some(value)
+    })
+}
+
+/// Sends an answer that leaves the connection open.
+async fn keep_alive(stream: &mut TcpStream, status: &str, body: &str) {
+    let answer = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(answer.as_bytes()).await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_name_the_program_and_the_language() {
+    let server = Server::start([job(), job()]).await;
+    let clock = TestClock::new();
+    let plain = server.client(&clock).build().unwrap();
+    plain.training_jobs().get("j").await.unwrap();
+    let named = server.client(&clock).user_agent("trainer/7");
+    let named = named.language(Language::ZhCn).build().unwrap();
+    named.training_jobs().get("j").await.unwrap();
+
+    let requests = server.requests();
+    let own = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(header(&requests[0], "user-agent"), Some(own));
+    assert_eq!(header(&requests[0], "x-language"), None);
+    let both = format!("trainer/7 {own}");
+    assert_eq!(header(&requests[1], "user-agent"), Some(&*both));
+    assert_eq!(header(&requests[1], "x-language"), Some("zh-cn"));
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        for _ in 0..3 {
+            read_request(&mut stream).await.unwrap();
+            keep_alive(&mut stream, "200 OK", JOB).await;
+        }
+    };
+    let scripted = Server::start([]).await;
+    let client = scripted.client(&TestClock::new()).endpoint(url);
+    let client = client.build().unwrap();
+    let calls = async {
+        let first = client.training_jobs().get("j").await.unwrap();
+        // Clones and those with another time limit have them in common.
+        let other = client.with_timeout(Duration::from_secs(7200));
+        other.training_jobs().get("j").await.unwrap();
+        other.clone().training_jobs().get("j").await.unwrap();
+        first
+    };
+    // A second connection would never be answered.
+    let ((), first) = tokio::join!(server, calls);
+    assert_eq!(first.phase(), Phase::Running);
+}
+
+#[tokio::test]
+async fn another_time_limit_is_kept() {
+    let clock = TestClock::new();
+    let server = Server::start([Reply::HangAnHour(Vec::new(), clock.clone())]).await;
+    let client = server.client(&clock).timeout(Duration::from_secs(7200));
+    let client = client.build().unwrap();
+    let hurried = client.with_timeout(Duration::from_secs(600));
+    let error = refused(hurried.training_jobs().get("j").await);
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(
+        message(&error),
+        "ShowTrainingJobDetails: no answer within 600s"
+    );
+    assert_eq!(error.attempts(), 1);
+}
+
+/// Linux drops what comes to a full queue; other systems refuse it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let moment = Duration::from_millis(100);
+    let mut queued = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(moment, TcpStream::connect(address)).await {
+        queued.push(stream.unwrap());
+    }
+    let scripted = Server::start([]).await;
+    let client = scripted.client(&TestClock::new());
+    let client = client
+        .endpoint(format!("http://{address}"))
+        .connect_timeout(moment)
+        .retry(RetryPolicy::none())
+        .build()
+        .unwrap();
+    let error = refused(client.training_jobs().get("j").await);
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(
+        message(&error),
+        format!("ShowTrainingJobDetails: no connection to http://{address} in time")
+    );
+    assert!(error.is_retryable());
+}
+
+#[tokio::test]
+async fn retries_are_paid_from_a_budget() {
+    let server = Server::start([unavailable(), job()]).await;
+    let client = server.client(&TestClock::new());
+    let client = client.retry(RetryPolicy::default().budget(0, 0.0));
+    let error = refused(client.build().unwrap().training_jobs().get("j").await);
+    assert_eq!((error.status(), error.attempts()), (Some(503), 1));
+    assert_eq!(server.left(), 1);
+}
+
+#[tokio::test]
+async fn the_budget_is_that_of_the_client_and_of_all_made_from_it() {
+    let server = Server::start(std::iter::repeat_n(unavailable(), 99)).await;
+    // Ten seconds are kept, and none pass.
+    let policy = RetryPolicy::default()
+        .max_attempts(7)
+        .pauses(Duration::ZERO, Duration::ZERO)
+        .budget(1, 0.0);
+    let client = server.client(&TestClock::new()).retry(policy);
+    let client = client.build().unwrap();
+    let other = client.with_timeout(Duration::from_secs(7200));
+    let mut attempts = Vec::new();
+    for client in [&client, &other, &client, &other] {
+        attempts.push(refused(client.training_jobs().get("j").await).attempts());
+    }
+    assert_eq!(attempts, [7, 5, 1, 1]);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
+    const OFF: &str = r#"{"error_code":"APIGW.0301","error_msg":"Incorrect IAM authentication information: calc aksk signature fail:signature expired, signature time:20260115T083045Z,server time:20260115T103045Z"}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = async {
+        let (mut one, _) = listener.accept().await.unwrap();
+        let (mut two, _) = listener.accept().await.unwrap();
+        let mut dates = Vec::new();
+        for (status, body) in [("401 Unauthorized", OFF), ("200 OK", JOB)] {
+            // Neither is answered before both are there.
+            let requests = [
+                read_request(&mut one).await.unwrap(),
+                read_request(&mut two).await.unwrap(),
+            ];
+            dates.extend(
+                requests
+                    .iter()
+                    .map(|request| header(request, "x-sdk-date").unwrap().to_owned()),
+            );
+            keep_alive(&mut one, status, body).await;
+            keep_alive(&mut two, status, body).await;
+        }
+        dates
+    };
+    let scripted = Server::start([]).await;
+    let client = scripted.client(&TestClock::new()).endpoint(url);
+    let client = client.build().unwrap();
+    let jobs = client.training_jobs();
+    let calls = async { futures::future::try_join(jobs.get("j"), jobs.get("j")).await };
+    let both = async { futures::future::try_join(async { Ok(server.await) }, calls).await };
+    let (dates, (one, two)) = both.await.unwrap();
+    for job in [one, two] {
+        assert_eq!(job.phase(), Phase::Running);
+    }
+    let (wrong, right) = ("20260115T083045Z", "20260115T103045Z");
+    assert_eq!(dates, [wrong, wrong, right, right]);
+}
+
+#[tokio::test]
+async fn a_gateway_without_such_an_api_does_not_say_that_a_job_is_missing() {
+    for prefix in ["APIGW", "APIG", "APIC"] {
+        let body = format!(r#"{{"error_code":"{prefix}.0101","error_msg":"no such API"}}"#);
+        let server = Server::start([json_answer("404 Not Found", "", &body)]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(client.training_jobs().get("j").await);
+        assert!(!error.is_not_found(), "{prefix}");
+        let body = format!(r#"{{"error_code":"{prefix}.0308","error_msg":"slower"}}"#);
+        let server = Server::start([json_answer("403 Forbidden", "", &body)]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(client.training_jobs().get("j").await);
+        assert!(error.is_throttled(), "{prefix}");
+    }
+}
