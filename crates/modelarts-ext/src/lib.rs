@@ -232,6 +232,7 @@ mod create_code;
 mod create_data;
 mod create_extras;
 mod create_place;
+mod deadline;
 mod document;
 mod draft;
 mod ending;
@@ -270,6 +271,7 @@ mod mismatch;
 mod obs_path;
 mod oidc;
 mod outcome;
+mod pace;
 mod page;
 mod pager;
 #[cfg(test)]
