@@ -8,6 +8,10 @@ use crate::logs::LogItem;
 /// not say truthfully how long the log is.
 const OVERLAP: usize = 64 << 10;
 
+/// How much of a line is kept until its end comes, in bytes. What never ends, such as a
+/// progress bar that goes back to the beginning of its line, would fill the memory.
+pub(crate) const LONGEST: usize = 1 << 20;
+
 /// How far a log has been read.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
@@ -39,15 +43,26 @@ impl Tail {
         self.end.drain(..self.end.ceil_char_boundary(cut));
         let mut rest = news.text;
         while let Some((head, tail)) = rest.split_once('\n') {
-            self.line.push_str(head);
+            self.lengthen(head, &mut items);
             let line = std::mem::take(&mut self.line);
             items.push(LogItem::Line(
                 line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
             ));
             rest = tail;
         }
-        self.line.push_str(rest);
+        self.lengthen(rest, &mut items);
         items
+    }
+
+    /// Adds to the line, and gives what is too long to be kept.
+    fn lengthen(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
+        while self.line.len() + text.len() > LONGEST {
+            let (fits, rest) = text.split_at(text.floor_char_boundary(LONGEST - self.line.len()));
+            self.line.push_str(fits);
+            items.push(LogItem::Line(std::mem::take(&mut self.line)));
+            text = rest;
+        }
+        self.line.push_str(text);
     }
 
     /// The last line, if it has no end.
@@ -224,6 +239,35 @@ mod tests {
         assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
         assert_eq!(tail.advance(&window("", 100)), [line("un")]);
         assert_eq!(tail.advance(&window("x\n", 100)), [line("x")]);
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_comes_in_pieces() {
+        let mut tail = Tail::default();
+        let mut log = "ä".repeat(LONGEST / 2);
+        assert_eq!(tail.advance(&window(&log, usize::MAX)), []);
+        let piece = line(&log);
+        log.push_str("\rx");
+        // The line so far; what follows is begun.
+        assert_eq!(tail.advance(&window(&log, usize::MAX)), [piece.clone()]);
+        log.push_str(&"ä".repeat(LONGEST));
+        log.push_str("\nnext\n");
+        let items = tail.advance(&window(&log, usize::MAX));
+        let lengths = items.iter().map(|item| match item {
+            LogItem::Line(line) => line.len(),
+            LogItem::Gap { .. } => 0,
+        });
+        // No character is cut in two.
+        assert_eq!(lengths.collect::<Vec<_>>(), [LONGEST, LONGEST, 2, 4]);
+        assert!(tail.line.is_empty());
+        let bytes: String = std::iter::once(&piece)
+            .chain(&items)
+            .map(|item| match item {
+                LogItem::Line(line) => line.as_str(),
+                LogItem::Gap { .. } => "gap",
+            })
+            .collect();
+        assert_eq!(bytes, log.replace('\n', ""));
     }
 
     #[test]
