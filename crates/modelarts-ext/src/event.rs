@@ -10,6 +10,8 @@ use crate::event_kind::EventKind;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time: String,
+    /// The same, read once: it is asked for again and again.
+    at: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,
     message: String,
@@ -17,8 +19,11 @@ pub struct Event {
 
 impl Event {
     pub(crate) fn new(row: TrainingJobEvent) -> Self {
+        let time = row.time.unwrap_or_default();
+        let at: Option<jiff::Timestamp> = time.parse().ok();
         Self {
-            time: row.time.unwrap_or_default(),
+            at: at.map(SystemTime::from),
+            time,
             level: row.level.unwrap_or(EventLevel::Info),
             source: row.source.unwrap_or_else(|| "".into()),
             message: row.message.unwrap_or_default(),
@@ -28,8 +33,7 @@ impl Event {
     /// When it happened, to the second. `None` when the service's text is no time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
-        let time: jiff::Timestamp = self.time.parse().ok()?;
-        Some(time.into())
+        self.at
     }
 
     /// When it happened, as the service writes it (RFC 3339).

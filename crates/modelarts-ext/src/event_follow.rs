@@ -31,6 +31,11 @@ impl Follower {
         }
     }
 
+    /// Whether a look is not at its end.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// The new events of one more page. `None`: that is all for this look.
     pub(crate) async fn next(&mut self, now: SystemTime) -> Result<Option<Vec<Event>>, Error> {
         let mut window = match self.window.take() {

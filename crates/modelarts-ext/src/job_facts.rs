@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use modelarts_api::types::RunningRecord;
+use modelarts_api::types::{JobTask, RunningRecord};
 
 use crate::{clock::from_epoch_millis, job::Job};
 
@@ -61,20 +61,32 @@ impl Job {
     /// job's own, and those of the tasks of a heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let details = self.details();
-        let own = details
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.log_export_path.as_ref()?.obs_url.as_deref());
-        let tasks = details.tasks.iter();
-        let tasks = tasks.filter_map(|task| task.log_export_path.as_ref()?.obs_url.as_deref());
-        own.into_iter().chain(tasks).filter(|dir| !dir.is_empty())
+        let tasks = details.tasks.iter().filter_map(dir_of_tasks);
+        self.own_log_dir().into_iter().chain(tasks)
+    }
+
+    fn own_log_dir(&self) -> Option<&str> {
+        let spec = self.details().spec.as_ref()?;
+        let dir = spec.log_export_path.as_ref()?.obs_url.as_deref();
+        dir.filter(|dir| !dir.is_empty())
     }
 
     /// Where the log of a task lies, such as
-    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, where the job asked for it.
+    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, where the job asked for it: in
+    /// the directory of the tasks of this role, such as `worker`, or else in the job's own.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
-        let dir = self.log_dirs().next()?.trim_end_matches('/');
+        let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
+        let is_its = |task: &&JobTask| task.role.as_ref().is_some_and(|it| *it == role.into());
+        let of_role = self.details().tasks.iter().find(is_its);
+        let dir = of_role.and_then(dir_of_tasks).or(self.own_log_dir())?;
+        let dir = dir.trim_end_matches('/');
         Some(format!("{dir}/modelarts-job-{}-{task}.log", self.id()))
     }
+}
+
+/// The directory that tasks of a heterogeneous job write their logs to.
+fn dir_of_tasks(tasks: &JobTask) -> Option<&str> {
+    let dir = tasks.log_export_path.as_ref()?.obs_url.as_deref();
+    dir.filter(|dir| !dir.is_empty())
 }

@@ -10,15 +10,18 @@ use crate::{
     error::Error,
     event::Event,
     event_follow::Follower,
-    event_kind::EventKind,
     job::Job,
     logs::{LogAccess, LogItem, Watcher},
+    merge::merge,
     page::Results,
     patience::Patience,
 };
 
 /// How many logs are looked at at the same time.
 const AT_ONCE: usize = 8;
+/// How many events one look takes, give or take a page, so that memory is bounded. A job
+/// has some tens.
+const MOST_EVENTS: usize = 10_000;
 
 /// Something that a followed job did or said.
 #[derive(Clone, Debug)]
@@ -41,10 +44,18 @@ pub enum News {
 
 /// Follows a job: its phases, its events, and the logs of all its tasks.
 ///
-/// They are brought into the order of time as far as one look goes: events come by
-/// their times; log lines carry none that can be relied on, and are put before the
-/// event that tells the end of their task; the phase in which a job ended comes after
-/// everything that led to it.
+/// They are brought into the order of time as far as one look goes, which takes up to
+/// 10,000 events and 5 MB of each log:
+///
+/// - Events come by their times. One that appears late comes when it appears.
+/// - The lines of a task come in their order, and among those of other tasks by the times
+///   that they begin with, if they do; a line without one comes with the line before it.
+/// - Lines whose times have a zone (`2026-01-15T08:30:07Z …`) come where these belong among
+///   the events. All others come as late as they can: before the event that tells the end
+///   of their task, or else last.
+/// - The phase in which a job ended comes after everything that led to it.
+///
+/// What a later look finds comes later, whatever time it has.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FollowJob {
@@ -103,24 +114,7 @@ impl FollowJob {
     /// that fail in passing do not end it.
     #[must_use]
     pub fn stream(self) -> Results<News> {
-        let mut events = self.job.events().lateness(self.lateness);
-        events.follow_instead();
-        let state = State {
-            ending: Ending::new(self.job.clone(), self.quiet),
-            events: Follower::new(events),
-            logs: Vec::new(),
-            phase: None,
-            patience: Patience::default(),
-            held: Vec::new(),
-            at_once: true,
-            over: false,
-            news: VecDeque::new(),
-            follow: self,
-        };
-        stream::try_unfold(state, |mut state| async move {
-            Ok(state.next().await?.map(|news| (news, state)))
-        })
-        .boxed()
+        State::new(self).stream()
     }
 }
 
@@ -136,6 +130,7 @@ struct State {
     patience: Patience,
     /// Events that happened behind lines that were not read yet.
     held: Vec<Event>,
+    most_events: usize,
     /// Whether there is something to be had without waiting.
     at_once: bool,
     over: bool,
@@ -143,6 +138,31 @@ struct State {
 }
 
 impl State {
+    fn new(follow: FollowJob) -> Self {
+        let mut events = follow.job.events().lateness(follow.lateness);
+        events.follow_instead();
+        Self {
+            ending: Ending::new(follow.job.clone(), follow.quiet),
+            events: Follower::new(events),
+            logs: Vec::new(),
+            phase: None,
+            patience: Patience::default(),
+            held: Vec::new(),
+            most_events: MOST_EVENTS,
+            at_once: true,
+            over: false,
+            news: VecDeque::new(),
+            follow,
+        }
+    }
+
+    fn stream(self) -> Results<News> {
+        stream::try_unfold(self, |mut state| async move {
+            Ok(state.next().await?.map(|news| (news, state)))
+        })
+        .boxed()
+    }
+
     async fn next(&mut self) -> Result<Option<News>, Error> {
         while self.news.is_empty() && !self.over {
             if !std::mem::take(&mut self.at_once) {
@@ -159,29 +179,31 @@ impl State {
     /// that is seen is looked for after it.
     async fn look(&mut self) -> Result<(), Error> {
         self.ending.look(&mut self.patience).await?;
-        let events = self.events().await?;
-        let lines = self.lines().await?;
+        let held = self.held.len();
+        let more_events = self.events().await?;
+        let (lines, more_lines) = self.lines().await?;
         let job = self.ending.job.clone();
         let changed = self.phase.as_ref() != Some(&job.phase());
-        if changed || !events.is_empty() || !lines.is_empty() {
+        if changed || self.held.len() > held || !lines.is_empty() {
             self.ending.news();
         }
+        self.at_once = more_events || more_lines;
         self.over = self.ending.is_over() && !self.at_once;
-        self.held.extend(events);
 
         let is_final = job.is_final();
         if changed && !is_final {
             self.phase = Some(job.phase());
             self.news.push_back(News::Phase(Box::new(job.clone())));
         }
+        let events = match more_lines {
+            true => Vec::new(),
+            false => std::mem::take(&mut self.held),
+        };
+        self.news.extend(merge(events, lines));
         if self.at_once {
-            self.news.extend(lines.into_iter().map(log));
             return Ok(());
         }
         self.phase = Some(job.phase());
-        let after = (changed && is_final).then(|| News::Phase(Box::new(job)));
-        let events = std::mem::take(&mut self.held);
-        self.news.extend(merge(events, lines));
         if self.over {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
@@ -189,6 +211,7 @@ impl State {
                 self.news.extend(item.map(|item| News::Log { task, item }));
             }
         }
+        let after = (changed && is_final).then(|| News::Phase(Box::new(job)));
         self.news.extend(after);
         if self.ending.is_gone() {
             self.news.push_back(News::Vanished);
@@ -196,12 +219,12 @@ impl State {
         Ok(())
     }
 
-    async fn events(&mut self) -> Result<Vec<Event>, Error> {
+    /// Takes new events, and says whether there are more.
+    async fn events(&mut self) -> Result<bool, Error> {
         let clock = self.follow.job.client().clock().clone();
-        let mut events = Vec::new();
-        loop {
+        while self.held.len() < self.most_events {
             match self.events.next(clock.now()).await {
-                Ok(Some(new)) => events.extend(new),
+                Ok(Some(new)) => self.held.extend(new),
                 Ok(None) => {
                     self.patience.restore();
                     break;
@@ -216,15 +239,17 @@ impl State {
                 }
             }
         }
+        let more = self.events.is_looking();
         // Late ones come when they appear, but here among those that appeared with them.
-        events.sort_by_key(Event::time);
-        Ok(events)
+        self.held.sort_by_key(Event::time);
+        Ok(more)
     }
 
-    /// What is new in the logs, in the order of the tasks.
-    async fn lines(&mut self) -> Result<Vec<(String, LogItem)>, Error> {
+    /// What is new in the logs, in the order of the tasks, and whether there is more.
+    async fn lines(&mut self) -> Result<(Vec<(String, Vec<LogItem>)>, bool), Error> {
+        let (mut lines, mut any_more) = (Vec::new(), false);
         if !self.follow.logs {
-            return Ok(Vec::new());
+            return Ok((lines, any_more));
         }
         let clock = self.follow.job.client().clock().clone();
         for task in self.ending.job.tasks() {
@@ -242,12 +267,13 @@ impl State {
             }));
         }
         let answers: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
-        let mut lines = Vec::new();
         for (task, answer) in answers {
             match answer {
                 Ok((items, more)) => {
-                    self.at_once |= more;
-                    lines.extend(items.into_iter().map(|item| (task.clone(), item)));
+                    any_more |= more;
+                    if !items.is_empty() {
+                        lines.push((task, items));
+                    }
                 }
                 // The details of the job say whether it is gone; the log of a task may
                 // just not be there.
@@ -255,30 +281,68 @@ impl State {
                 Err(error) => self.patience.bear(error, &*clock)?,
             }
         }
-        Ok(lines)
+        Ok((lines, any_more))
     }
 }
 
-/// Puts the lines of each task before the first event that tells its end, and those of
-/// tasks that go on behind all events.
-fn merge(events: Vec<Event>, mut lines: Vec<(String, LogItem)>) -> Vec<News> {
-    let mut news = Vec::new();
-    for event in events {
-        let kind = event.kind();
-        let ended = |task: &str| match &kind {
-            EventKind::TaskFinished { task: ended, .. }
-            | EventKind::OutputUploading { task: ended, .. } => ended == task,
-            other => other.is_final(),
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::SystemTime};
+
+    use futures::TryStreamExt;
+    use modelarts_emulator::{Emulator, ManualClock, Seeds};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Client, Credentials};
+
+    #[tokio::test]
+    async fn a_history_that_is_taken_in_parts_is_told_whole() {
+        // A day on which there are logs of that day.
+        let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_466_000));
+        let emulator = Emulator::builder()
+            .clock(Arc::new(clock))
+            .token("TOKEN")
+            .start()
+            .await
+            .unwrap();
+        let client = Client::builder()
+            .endpoint(emulator.url())
+            .project_id(emulator.project_id())
+            .credentials(Credentials::token("TOKEN"))
+            .build()
+            .unwrap();
+        let event = |number: u32| {
+            json!({"time": format!("2026-01-15T08:30:{:02}Z", number / 2),
+                   "message": format!("event {number}")})
         };
-        let (before, rest): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(task, _)| ended(task));
-        lines = rest;
-        news.extend(before.into_iter().map(log));
-        news.push(News::Event(event));
-    }
-    news.extend(lines.into_iter().map(log));
-    news
-}
+        let seed = json!({
+            "name": "long", "created": "2026-01-15T08:30:00Z",
+            "events": (0..45).map(event).collect::<Vec<_>>(),
+            "logs": {"worker-0": "2026-01-15T08:30:02.5Z a\n2026-01-15T08:30:21.5Z b\n"},
+        });
+        let seeds = Seeds::from_json(&json!({"jobs": [seed]}).to_string()).unwrap();
+        let id = emulator.seed(&seeds).await.unwrap().remove(0);
+        let job = client.training_jobs().get(&id).await.unwrap();
 
-fn log((task, item): (String, LogItem)) -> News {
-    News::Log { task, item }
+        let mut state = State::new(job.follow().quiet(Duration::ZERO));
+        state.events = Follower::new(job.events().page_size(4));
+        state.most_events = 10;
+        let news: Vec<News> = state.stream().try_collect().await.unwrap();
+        let told = news.iter().map(|news| match news {
+            News::Event(event) => event.message().to_owned(),
+            News::Phase(job) => job.phase().to_string(),
+            News::Log {
+                item: LogItem::Line(line),
+                ..
+            } => line.rsplit(' ').next().unwrap().to_owned(),
+            other => format!("{other:?}"),
+        });
+        let mut expected: Vec<String> = (0..45).map(|number| format!("event {number}")).collect();
+        // The lines come with the first part, in which the second one has no place yet.
+        expected.insert(12, "b".to_owned());
+        expected.insert(6, "a".to_owned());
+        expected.push("Completed".to_owned());
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
 }

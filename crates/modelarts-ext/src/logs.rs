@@ -22,7 +22,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogItem {
-    /// A line, without its end.
+    /// A line, without its end. By preview, one that is longer than 1 MiB comes in pieces
+    /// of up to 1 MiB each.
     Line(String),
     /// The log grew faster than it was looked at, or the service has thrown a part of it
     /// away, and this part is not to be had.

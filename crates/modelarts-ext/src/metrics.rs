@@ -103,10 +103,11 @@ impl Series {
 
 impl Job {
     /// What a task, such as `worker-0`, used of the machine: processors, memory,
-    /// accelerators, in percent, a value for each minute since the job began to run, for
-    /// the last three days at the most.
+    /// accelerators, in percent, a value for each minute since the job began to run.
     ///
-    /// The job says when that was, so [look at it](Self::refresh) after it has begun.
+    /// The job says when that was, so [look at it](Self::refresh) after it has begun. The
+    /// answer has no times, and the service keeps three days. Which ones it gives of a job
+    /// that ran for longer no document says: do not rely on the times then.
     ///
     /// # Errors
     /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has

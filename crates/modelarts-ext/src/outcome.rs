@@ -3,7 +3,7 @@
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::{event_kind::EventKind, job::Job};
+use crate::{deadline::Deadline, event_kind::EventKind, job::Job};
 
 /// How a job ended, or why the wait did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Outcome {
         /// What the service says about it, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
     },
-    /// The job was deleted while it was waited for.
+    /// The job does not exist any more: it was deleted, while it was waited for or before.
     Vanished,
     /// The job is as [`Wait::until`](crate::Wait::until) asked for. It goes on.
     Reached,
@@ -53,8 +53,8 @@ pub enum TerminatedBy {
     Unknown,
 }
 
-/// How a job ended, if it has.
-pub(crate) async fn outcome(job: &Job) -> Option<Outcome> {
+/// How a job ended, if it has. Who stopped it is asked for until the deadline.
+pub(crate) async fn outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
@@ -74,7 +74,10 @@ pub(crate) async fn outcome(job: &Job) -> Option<Outcome> {
             })
         }
         Phase::Terminated => Some(Outcome::Terminated {
-            by: terminated_by(job).await,
+            by: deadline
+                .keep(&**job.client().clock(), terminated_by(job))
+                .await
+                .unwrap_or(TerminatedBy::Unknown),
         }),
         Phase::Abnormal => Some(Outcome::Abnormal {
             secondary_phase: job.secondary_phase().cloned(),

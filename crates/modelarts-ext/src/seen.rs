@@ -16,6 +16,8 @@ const CUT_OFF: Duration = Duration::from_secs(1);
 pub(crate) struct Seen {
     lateness: Duration,
     newest: Option<SystemTime>,
+    /// What is older was forgotten.
+    known_from: Option<SystemTime>,
     /// How often each event was seen.
     counts: HashMap<Event, usize>,
     /// How often it came in the window that is being read.
@@ -27,6 +29,7 @@ impl Seen {
         Self {
             lateness: lateness.saturating_add(CUT_OFF),
             newest: None,
+            known_from: None,
             counts: HashMap::new(),
             window: HashMap::new(),
         }
@@ -79,10 +82,11 @@ impl Seen {
         }
         // What the next window cannot hold need not be known any more, and this one
         // cannot either, because it is in order.
-        if let Some(start) = self.start() {
+        if let Some(start) = self.start().filter(|start| Some(*start) > self.known_from) {
             let near = |event: &Event| event.time().is_none_or(|time| time >= start);
             self.counts.retain(|event, _| near(event));
             self.window.retain(|event, _| near(event));
+            self.known_from = Some(start);
         }
         new
     }

@@ -8,6 +8,10 @@ use crate::logs::LogItem;
 /// not say truthfully how long the log is.
 const OVERLAP: usize = 64 << 10;
 
+/// How much of a line is kept until its end comes, in bytes. What never ends, such as a
+/// progress bar that goes back to the beginning of its line, would fill the memory.
+pub(crate) const LONGEST: usize = 1 << 20;
+
 /// How far a log has been read.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
@@ -29,28 +33,36 @@ impl Tail {
             .or(preview.context.as_deref())
             .unwrap_or_default();
         let mut items = Vec::new();
-        let (new, gap) = self.new_part(content, preview);
-        if let Some(bytes) = gap {
+        let news = self.news(content, preview);
+        if news.began_again || news.gap.is_some() {
             items.extend(self.finish());
-            items.push(LogItem::Gap { bytes });
         }
-        self.end.push_str(new);
+        items.extend(news.gap.map(|bytes| LogItem::Gap { bytes }));
+        self.end.push_str(news.text);
         let cut = self.end.len().saturating_sub(OVERLAP);
-        let cut = (cut..=self.end.len())
-            .find(|at| self.end.is_char_boundary(*at))
-            .unwrap_or_default();
-        self.end.drain(..cut);
-        let mut rest = new;
+        self.end.drain(..self.end.ceil_char_boundary(cut));
+        let mut rest = news.text;
         while let Some((head, tail)) = rest.split_once('\n') {
-            self.line.push_str(head);
+            self.lengthen(head, &mut items);
             let line = std::mem::take(&mut self.line);
             items.push(LogItem::Line(
                 line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
             ));
             rest = tail;
         }
-        self.line.push_str(rest);
+        self.lengthen(rest, &mut items);
         items
+    }
+
+    /// Adds to the line, and gives what is too long to be kept.
+    fn lengthen(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
+        while self.line.len() + text.len() > LONGEST {
+            let (fits, rest) = text.split_at(text.floor_char_boundary(LONGEST - self.line.len()));
+            self.line.push_str(fits);
+            items.push(LogItem::Line(std::mem::take(&mut self.line)));
+            text = rest;
+        }
+        self.line.push_str(text);
     }
 
     /// The last line, if it has no end.
@@ -59,64 +71,62 @@ impl Tail {
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// The part of `content` that was not read before, and the size of a gap
-    /// before it (of unknown size: `Some(None)`).
-    fn new_part<'a>(
-        &mut self,
-        content: &'a str,
-        preview: &LogPreview,
-    ) -> (&'a str, Option<Option<u64>>) {
+    /// The part of `content` that was not read before.
+    fn news<'a>(&mut self, content: &'a str, preview: &LogPreview) -> News<'a> {
         if let Some(full) = trusted_size(content, preview) {
             let start = full - content.len() as u64;
-            if full < self.read {
-                // Shorter than before: the task began again with a new log.
-                *self = Self {
-                    line: std::mem::take(&mut self.line),
-                    ..Self::default()
-                };
-                self.read = full;
-                let gap = (start > 0).then_some(Some(start));
-                return (content, gap);
-            }
             let already = self.read.saturating_sub(start);
-            let gap = start.checked_sub(self.read).filter(|missing| *missing > 0);
-            let at = usize::try_from(already).unwrap_or(usize::MAX);
-            match content.split_at_checked(at) {
-                Some((old, new)) if self.goes_on(old) => {
-                    self.read = full;
-                    return (new, gap.map(Some));
-                }
-                // Long enough, but not what was read: another log, already grown past it.
-                Some(_) => {
+            let already = usize::try_from(already).unwrap_or(usize::MAX);
+            let read = std::mem::replace(&mut self.read, full);
+            return match content.split_at_checked(already) {
+                Some((old, text)) if full >= read && self.goes_on(old) => News {
+                    text,
+                    gap: start.checked_sub(read).filter(|gap| *gap > 0).map(Some),
+                    began_again: false,
+                },
+                // Shorter than before, or not what was read: another log, which may have
+                // grown past it already, because the task began again.
+                _ => {
                     self.end.clear();
-                    self.read = full;
-                    return (content, (start > 0).then_some(Some(start)));
+                    News {
+                        text: content,
+                        gap: (start > 0).then_some(Some(start)),
+                        began_again: true,
+                    }
                 }
-                None => {}
-            }
+            };
         }
         // Without sizes that can be true: find the end of what was read.
         self.read = self.read.max(content.len() as u64);
-        if self.end.is_empty() {
-            return (content, None);
+        let end = self.end.as_str();
+        let new = content.strip_prefix(end);
+        let new = new.or_else(|| Some(&content[content.rfind(end)? + end.len()..]));
+        let gap = new.is_none().then_some(None);
+        if new.is_none() {
+            self.end.clear();
         }
-        if let Some(new) = content.strip_prefix(self.end.as_str()) {
-            return (new, None);
-        }
-        match content.rfind(self.end.as_str()) {
-            Some(at) => (&content[at + self.end.len()..], None),
-            None => {
-                self.end.clear();
-                (content, Some(None))
-            }
+        News {
+            text: new.unwrap_or(content),
+            gap,
+            began_again: false,
         }
     }
+
     /// Whether what was read ends as this does.
     fn goes_on(&self, old: &str) -> bool {
         let (read, old) = (self.end.as_bytes(), old.as_bytes());
         let both = read.len().min(old.len());
         read[read.len() - both..] == old[old.len() - both..]
     }
+}
+
+/// What a look adds.
+struct News<'a> {
+    text: &'a str,
+    /// The size of what is missing before it, if it is known.
+    gap: Option<Option<u64>>,
+    /// Whether it is the text of another log.
+    began_again: bool,
 }
 
 /// The length of the whole log, where the sizes of the answer can be true. One
@@ -191,6 +201,12 @@ mod tests {
         let mut tail = Tail::default();
         tail.advance(&window("first run\n", 100));
         assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
+        // And once more, while a line has no end: that is a line of its own.
+        assert_eq!(tail.advance(&window("again\nhalf a li", 100)), []);
+        assert_eq!(
+            tail.advance(&window("on\n", 100)),
+            [line("half a li"), line("on")]
+        );
         // And once more, and this time it is longer than before at the next look.
         let third = "a third run, with more\n";
         assert_eq!(
@@ -210,6 +226,51 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_began_again_and_is_longer_already_does_not_go_on_with_a_line_of_the_old_one() {
+        let mut tail = Tail::default();
+        assert_eq!(tail.advance(&window("aaa\nbb", 100)), [line("aaa")]);
+        assert_eq!(
+            tail.advance(&window("x\nand more\n", 100)),
+            [line("bb"), line("x"), line("and more")]
+        );
+        // As far as it was read it may end within a character of the new one.
+        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
+        // Nor does one of which nothing is there yet.
+        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
+        assert_eq!(tail.advance(&window("", 100)), [line("un")]);
+        assert_eq!(tail.advance(&window("x\n", 100)), [line("x")]);
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_comes_in_pieces() {
+        let mut tail = Tail::default();
+        let mut log = "ä".repeat(LONGEST / 2);
+        assert_eq!(tail.advance(&window(&log, usize::MAX)), []);
+        let piece = line(&log);
+        log.push_str("\rx");
+        // The line so far; what follows is begun.
+        assert_eq!(tail.advance(&window(&log, usize::MAX)), [piece.clone()]);
+        log.push_str(&"ä".repeat(LONGEST));
+        log.push_str("\nnext\n");
+        let items = tail.advance(&window(&log, usize::MAX));
+        let lengths = items.iter().map(|item| match item {
+            LogItem::Line(line) => line.len(),
+            LogItem::Gap { .. } => 0,
+        });
+        // No character is cut in two.
+        assert_eq!(lengths.collect::<Vec<_>>(), [LONGEST, LONGEST, 2, 4]);
+        assert!(tail.line.is_empty());
+        let bytes: String = std::iter::once(&piece)
+            .chain(&items)
+            .map(|item| match item {
+                LogItem::Line(line) => line.as_str(),
+                LogItem::Gap { .. } => "gap",
+            })
+            .collect();
+        assert_eq!(bytes, log.replace('\n', ""));
+    }
+
+    #[test]
     fn sizes_that_cannot_be_true_are_not_used() {
         let mut tail = Tail::default();
         let wrong = |text| preview(text, 126_548, 5_242_880);
@@ -219,6 +280,22 @@ mod tests {
             tail.advance(&wrong("other\n")),
             [LogItem::Gap { bytes: None }, line("other")]
         );
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Write(String),
+        Look,
+        BeginAgain,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            5 => "[abä\n]{0,12}".prop_map(Step::Write),
+            4 => Just(Step::Look),
+            2 => Just(Step::BeginAgain),
+        ];
+        prop::collection::vec(step, 0..60)
     }
 
     proptest! {
@@ -273,6 +350,37 @@ mod tests {
                 prop_assert!(!places.is_empty(), "{:?} {:?}", item, items);
             }
             prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
+        }
+
+        /// A log that begins again now and then gives each line of what was looked at
+        /// once, and never one that is made of two runs.
+        #[test]
+        fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
+            let mut tail = Tail::default();
+            let mut items = Vec::new();
+            // What each run wrote, and how many bytes of it there were at the last look.
+            let mut runs = vec![(String::new(), 0)];
+            for step in steps.into_iter().chain([Step::Look]) {
+                let run = runs.len() - 1;
+                let (log, looked) = &mut runs[run];
+                match step {
+                    // A line says which run it belongs to.
+                    Step::Write(text) => for piece in text.split_inclusive('\n') {
+                        if log.is_empty() || log.ends_with('\n') {
+                            log.push_str(&format!("{run} "));
+                        }
+                        log.push_str(piece);
+                    },
+                    Step::Look => {
+                        items.extend(tail.advance(&window(log, usize::MAX)));
+                        *looked = log.len();
+                    }
+                    Step::BeginAgain => runs.push((String::new(), 0)),
+                }
+            }
+            items.extend(tail.finish());
+            let lines: Vec<_> = runs.iter().flat_map(|(log, seen)| log[..*seen].lines()).collect();
+            prop_assert_eq!(items, lines.into_iter().map(line).collect::<Vec<_>>());
         }
     }
 }

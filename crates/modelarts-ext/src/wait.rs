@@ -14,10 +14,11 @@ use modelarts_api::{
 };
 
 use crate::{
-    clock::since,
+    deadline::Deadline,
     error::Error,
     job::Job,
     outcome::{Outcome, outcome},
+    pace::Pace,
     page::Results,
     patience::Patience,
 };
@@ -82,8 +83,7 @@ impl Waited {
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
-    shortest: Duration,
-    longest: Duration,
+    pace: Pace,
     timeout: Option<Duration>,
     until: Option<Predicate>,
 }
@@ -103,24 +103,24 @@ impl Wait {
     pub(crate) fn new(job: Job) -> Self {
         Self {
             job,
-            shortest: Duration::from_secs(1),
-            longest: Duration::from_secs(30),
+            pace: Pace::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
             until: None,
         }
     }
 
-    /// Ends the wait after this long, with [`Outcome::TimedOut`]. Default: never.
+    /// Ends the wait after this long, with [`Outcome::TimedOut`], even while the service
+    /// does not answer; the job is then as it was seen last. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// How long to wait between two looks: `shortest` after a change of phase, and
-    /// longer from look to look, up to `longest`. Default 1 to 30 seconds.
+    /// longer from look to look, up to `longest`. Default 1 to 30 seconds; both are a day
+    /// at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.shortest = shortest;
-        self.longest = longest.max(shortest);
+        self.pace = Pace::new(shortest, longest);
         self
     }
 
@@ -147,8 +147,7 @@ impl Wait {
     #[must_use]
     pub fn observe(self) -> Results<Observation> {
         let watch = Watch {
-            started: self.job.client().clock().now(),
-            pause: None,
+            deadline: Deadline::new(&**self.job.client().clock(), self.timeout),
             seen: None,
             patience: Patience::default(),
             wait: self,
@@ -189,9 +188,7 @@ impl IntoFuture for Wait {
 /// Where a wait stands.
 struct Watch {
     wait: Wait,
-    started: SystemTime,
-    /// How long to wait before the next look; nothing before the first.
-    pause: Option<Duration>,
+    deadline: Deadline,
     seen: Option<(Phase, Option<SecondaryPhase>)>,
     patience: Patience,
 }
@@ -201,61 +198,43 @@ impl Watch {
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = self.wait.job.client().clock().clone();
         loop {
-            if let Some(pause) = self.pause {
-                let left = self
-                    .wait
-                    .timeout
-                    .map(|timeout| timeout.saturating_sub(since(&*clock, self.started)));
-                if left == Some(Duration::ZERO) {
-                    return Ok(self.observation(clock.now(), Some(Outcome::TimedOut)));
-                }
-                // Many waits that began together should not look together.
-                let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
+            if let Some(pause) = self.wait.pace.pause() {
                 let pause = self.patience.pause(pause);
+                let left = self.deadline.left(&*clock);
                 clock
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
-            match self.wait.job.refresh().await {
-                Ok(()) => self.patience.restore(),
-                Err(error) if error.is_gone() && self.seen.is_some() => {
+            let look = self.wait.job.refresh();
+            match self.deadline.keep(&*clock, look).await {
+                None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
+                Some(Ok(())) => self.patience.restore(),
+                Some(Err(error)) if error.is_gone() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
-                Err(error) => {
+                Some(Err(error)) => {
                     self.patience.bear(error, &*clock)?;
-                    self.slow_down();
+                    self.wait.pace.slow_down();
                     continue;
                 }
             }
-            let holds = self
-                .wait
-                .until
-                .as_ref()
-                .is_some_and(|holds| holds(&self.wait.job));
-            let outcome = match holds {
+            let job = &self.wait.job;
+            let outcome = match self.wait.until.as_ref().is_some_and(|holds| holds(job)) {
                 true => Some(Outcome::Reached),
-                false => outcome(&self.wait.job).await,
+                false => outcome(job, &self.deadline).await,
             };
-            let now_seen = (
-                self.wait.job.phase(),
-                self.wait.job.secondary_phase().cloned(),
-            );
+            let now_seen = (job.phase(), job.secondary_phase().cloned());
             let changed = self.seen.as_ref() != Some(&now_seen);
             if changed {
                 self.seen = Some(now_seen);
-                self.pause = Some(self.wait.shortest);
+                self.wait.pace.begin_again();
             } else {
-                self.slow_down();
+                self.wait.pace.slow_down();
             }
             if changed || outcome.is_some() {
                 return Ok(self.observation(clock.now(), outcome));
             }
         }
-    }
-
-    fn slow_down(&mut self) {
-        let pause = self.pause.unwrap_or(self.wait.shortest).mul_f64(1.3);
-        self.pause = Some(pause.min(self.wait.longest));
     }
 
     fn observation(&self, at: SystemTime, outcome: Option<Outcome>) -> Observation {

@@ -1,8 +1,9 @@
 //! Waiting for the ends of many jobs.
 
 use std::{
-    collections::{BTreeMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     future::IntoFuture,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -11,12 +12,13 @@ use modelarts_api::{BoxFuture, types::Phase};
 
 use crate::{
     client::Client,
-    clock::since,
+    deadline::Deadline,
     error::Error,
     filter::{Filter, MAX_SPAN, MAX_VALUES},
     job::Job,
     list::ListJobs,
     outcome::{Outcome, outcome},
+    pace::Pace,
     page::Results,
     patience::Patience,
     wait::Waited,
@@ -51,8 +53,7 @@ const REFUSALS: [&str; 4] = [
 pub struct WaitAll {
     client: Client,
     jobs: Vec<Job>,
-    shortest: Duration,
-    longest: Duration,
+    pace: Pace,
     timeout: Option<Duration>,
     budget: usize,
 }
@@ -62,30 +63,29 @@ impl WaitAll {
         Self {
             client,
             jobs,
-            shortest: Duration::from_secs(5),
-            longest: Duration::from_secs(60),
+            pace: Pace::new(Duration::from_secs(5), Duration::from_secs(60)),
             timeout: None,
             budget: 50,
         }
     }
 
     /// Ends the wait after this long, with [`Outcome::TimedOut`] for all jobs that have
-    /// not ended. Default: never.
+    /// not ended, even while the service does not answer. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// How long to wait between two rounds: `shortest` after a round in which a job
-    /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds.
+    /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
+    /// both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.shortest = shortest;
-        self.longest = longest.max(shortest);
+        self.pace = Pace::new(shortest, longest);
         self
     }
 
-    /// How many jobs that ended may be asked for in one round. The others are asked for
-    /// in the next. Default 50, and 1 at the least.
+    /// How many jobs may be asked for one by one in a round. The next round goes on
+    /// behind them. Default 50, and 1 at the least.
     pub fn budget(mut self, calls: usize) -> Self {
         self.budget = calls.max(1);
         self
@@ -96,15 +96,13 @@ impl WaitAll {
     pub fn stream(self) -> Results<Waited> {
         let jobs = self.jobs.into_iter();
         let rounds = Rounds {
-            started: self.client.clock().now(),
+            deadline: Arc::new(Deadline::new(&**self.client.clock(), self.timeout)),
             left: jobs.map(|job| (job.id().to_owned(), job)).collect(),
             client: self.client,
-            shortest: self.shortest,
-            longest: self.longest,
-            timeout: self.timeout,
+            pace: self.pace,
             budget: self.budget,
+            asked: None,
             by_id: true,
-            pause: None,
             patience: Patience::default(),
             ended: VecDeque::new(),
         };
@@ -129,14 +127,13 @@ struct Rounds {
     client: Client,
     /// The jobs that have not ended, as they were seen last.
     left: BTreeMap<String, Job>,
-    shortest: Duration,
-    longest: Duration,
-    timeout: Option<Duration>,
+    pace: Pace,
+    deadline: Arc<Deadline>,
     budget: usize,
+    /// The last job that was asked for by itself.
+    asked: Option<String>,
     /// Whether the service searches by ids.
     by_id: bool,
-    started: SystemTime,
-    pause: Option<Duration>,
     patience: Patience,
     ended: VecDeque<(Job, Outcome)>,
 }
@@ -155,52 +152,61 @@ impl Rounds {
             if self.left.is_empty() {
                 return Ok(None);
             }
-            if let Some(pause) = self.pause {
-                let gone = since(&*clock, self.started);
-                let time = self.timeout.map(|timeout| timeout.saturating_sub(gone));
-                if time == Some(Duration::ZERO) {
+            let deadline = Arc::clone(&self.deadline);
+            let pause = self.pace.pause();
+            if let Some(pause) = pause {
+                let pause = self.patience.pause(pause);
+                let left = deadline.left(&*clock);
+                clock
+                    .sleep(left.map_or(pause, |left| pause.min(left)))
+                    .await;
+            }
+            let look = deadline.keep(&*clock, self.look()).await;
+            let ended = self.left.values().filter(|job| job.is_final()).cloned();
+            for job in ended.collect::<Vec<_>>() {
+                if let Some(outcome) = outcome(&job, &deadline).await {
+                    self.left.remove(job.id());
+                    self.ended.push_back((job, outcome));
+                }
+            }
+            match look {
+                None => {
                     let left = std::mem::take(&mut self.left).into_values();
                     self.ended.extend(left.map(|job| (job, Outcome::TimedOut)));
                     continue;
                 }
-                // Many waits that began together should not look together.
-                let pause = pause.mul_f64(0.9 + 0.2 * fastrand::f64());
-                let pause = self.patience.pause(pause);
-                clock
-                    .sleep(time.map_or(pause, |time| pause.min(time)))
-                    .await;
+                Some(Ok(())) => self.patience.restore(),
+                Some(Err(error)) => self.patience.bear(error, &*clock)?,
             }
-            match self.round().await {
-                Ok(()) => self.patience.restore(),
-                Err(error) => self.patience.bear(error, &*clock)?,
+            if pause.is_none() || !self.ended.is_empty() {
+                self.pace.begin_again();
+            } else {
+                self.pace.slow_down();
             }
-            self.pause = Some(match self.pause {
-                Some(pause) if self.ended.is_empty() => pause.mul_f64(1.3).min(self.longest),
-                _ => self.shortest,
-            });
         }
     }
 
-    /// Looks at all jobs.
-    async fn round(&mut self) -> Result<(), Error> {
-        let seen = self.search().await?;
+    /// Looks at all jobs. What it has seen stays seen when it is given up.
+    async fn look(&mut self) -> Result<(), Error> {
+        let seen = self.search().await?.into_iter();
+        let mut seen: HashMap<String, Job> = seen.map(|job| (job.id().to_owned(), job)).collect();
+        // Jobs that the search did not bring have ended, or have a phase that is not
+        // known to it, or do not exist any more.
         let mut gone: Vec<String> = Vec::new();
         for (id, job) in &mut self.left {
-            match seen.iter().find(|seen| seen.id() == id) {
-                Some(seen) => *job = seen.clone(),
+            match seen.remove(id) {
+                Some(seen) => *job = seen,
                 None => gone.push(id.clone()),
             }
         }
-        let ended = self.left.values().filter(|job| job.is_final());
-        let ended: HashSet<String> = ended.map(|job| job.id().to_owned()).collect();
-        for id in &ended {
-            if let Some(job) = self.left.remove(id) {
-                self.end(job).await;
-            }
-        }
-        // Jobs that the search did not bring have ended, or have a phase that is not
-        // known to it, or do not exist any more.
+        // Each has its turn, or those that stay unknown would keep the others out.
+        let next = |asked: &String| gone.partition_point(|id| id <= asked);
+        let next = self.asked.as_ref().map_or(0, next);
+        gone.rotate_left(next);
         gone.truncate(self.budget);
+        if let Some(last) = gone.last() {
+            self.asked = Some(last.clone());
+        }
         let jobs = self.client.training_jobs();
         let jobs = &jobs;
         let mut answers = stream::iter(gone)
@@ -210,37 +216,19 @@ impl Rounds {
             })
             .buffered(AT_ONCE);
         let mut failed = None;
-        let mut found = Vec::new();
         while let Some((id, answer)) = answers.next().await {
             match answer {
-                Ok(job) => found.push((id, Some(job))),
-                Err(error) if error.is_gone() => found.push((id, None)),
-                Err(error) => failed = Some(error),
-            }
-        }
-        drop(answers);
-        for (id, job) in found {
-            match job {
-                Some(job) if job.is_final() => {
-                    self.left.remove(&id);
-                    self.end(job).await;
-                }
-                Some(job) => {
+                Ok(job) => {
                     self.left.insert(id, job);
                 }
-                None => {
+                Err(error) if error.is_gone() => {
                     let last = self.left.remove(&id);
                     self.ended.extend(last.map(|job| (job, Outcome::Vanished)));
                 }
+                Err(error) => failed = Some(error),
             }
         }
         failed.map_or(Ok(()), Err)
-    }
-
-    async fn end(&mut self, job: Job) {
-        if let Some(outcome) = outcome(&job).await {
-            self.ended.push_back((job, outcome));
-        }
     }
 
     /// The jobs, or at least those that have not ended. A search is in one workspace.

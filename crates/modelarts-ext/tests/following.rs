@@ -7,10 +7,13 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Timing};
+use modelarts_emulator::{Fault, Seeds, Timing};
 use modelarts_ext::{Cloud, Job, LogAccess, LogItem, News, RetryPolicy, Series};
 use serde_json::json;
 use support::{Gate, Reply, Server, Site, TestClock, json_answer};
@@ -276,7 +279,10 @@ async fn a_job_tells_what_people_look_for() {
                     ],
                     "task_statuses": [{"task": "worker-1", "exit_code": 127, "message": "no"}],
                 },
-                "tasks": [{"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w/"}}],
+                "tasks": [
+                    {"role": "server", "log_export_path": {"obs_url": ""}},
+                    {"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w/"}},
+                ],
             })
             .to_string(),
         ),
@@ -285,7 +291,8 @@ async fn a_job_tells_what_people_look_for() {
             "",
             &json!({"metadata": {"id": "job-2", "create_time": 1000},
                 "status": {"phase": "Creating", "start_time": 0, "duration": 0},
-                "spec": {"log_export_path": {}}})
+                "spec": {"log_export_path": {}},
+                "tasks": [{"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w"}}]})
             .to_string(),
         ),
     ])
@@ -299,10 +306,13 @@ async fn a_job_tells_what_people_look_for() {
     assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
     let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
     assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
-    assert_eq!(
-        job.log_object("worker-1").as_deref(),
-        Some("obs://bucket/logs/modelarts-job-job-1-worker-1.log")
-    );
+    // In the directory of the task's role; in the job's own where that has none.
+    for (task, dir) in [("worker-1", "w"), ("server-0", "logs"), ("other", "logs")] {
+        assert_eq!(
+            job.log_object(task),
+            Some(format!("obs://bucket/{dir}/modelarts-job-job-1-{task}.log"))
+        );
+    }
 
     let new = client.training_jobs().get("job-2").await.unwrap();
     assert_eq!(
@@ -311,9 +321,11 @@ async fn a_job_tells_what_people_look_for() {
     );
     assert_eq!((new.restarts(), new.exit_codes().count()), (None, 0));
     assert_eq!(
-        (new.log_dirs().count(), new.log_object("worker-0")),
-        (0, None)
+        new.log_object("worker-0").as_deref(),
+        Some("obs://bucket/w/modelarts-job-job-2-worker-0.log")
     );
+    assert_eq!(new.log_object("server-0"), None);
+    assert_eq!(new.log_dirs().collect::<Vec<_>>(), ["obs://bucket/w"]);
 }
 
 /// A job of Huawei Cloud.
@@ -434,27 +446,19 @@ async fn a_long_log_is_the_same_in_both_ways() {
 #[tokio::test]
 async fn metrics_are_series_from_the_start_of_the_job() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("block = bytearray(40 << 20)", "");
-    let mut job = site.script("measured", &script).submit().await.unwrap();
-    assert!(job.metrics("worker-0").await.unwrap_err().is_not_ready());
-    let waiting = gate.reached().await;
-    job.refresh().await.unwrap();
-    let start = job.started_at().unwrap();
-    let mut tries = 0;
-    // The emulator looks once in a while, in real time.
-    let series = loop {
-        tries += 1;
-        assert!(tries < 10_000, "there are no values");
-        if tries % 100 == 1 {
-            site.clock.advance(seconds(60));
-        }
-        match job.metrics("worker-0").await {
-            Err(error) => assert!(error.is_not_ready(), "{error}"),
-            Ok(series) if series.iter().all(Series::is_blank) => {}
-            Ok(series) => break series,
-        }
-    };
+    let seeds = json!({"jobs": [
+        {"name": "new", "phase": "Pending"},
+        {"name": "measured", "phase": "Running", "started": "2026-01-15T08:20:30Z",
+         "metrics": {"worker-0": {"memUsage": [-1, -1, 12.5, -1, 0]}}},
+    ]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let ids = site.emulator.seed(&seeds).await.unwrap();
+    let jobs = site.client.training_jobs();
+    let new = jobs.get(&ids[0]).await.unwrap();
+    assert!(new.metrics("worker-0").await.unwrap_err().is_not_ready());
+
+    let job = jobs.get(&ids[1]).await.unwrap();
+    let series = job.metrics("worker-0").await.unwrap();
     let names: Vec<_> = series.iter().map(Series::metric).collect();
     assert_eq!(
         names,
@@ -467,18 +471,18 @@ async fn metrics_are_series_from_the_start_of_the_job() {
             "npuMemUsage"
         ]
     );
-    let memory = &series[1];
-    let points: Vec<_> = memory.points().collect();
-    assert_eq!(points[0], (start, None));
-    assert_eq!(points[1], (start + seconds(60), None));
-    assert_eq!(points[2].0, start + seconds(120));
-    let (time, value) = memory.last().unwrap();
-    assert!(time >= start + seconds(120));
-    // 40 MB and Python itself, of 32 GB.
-    assert!(value > 0.12 && value < 1.0, "{value}");
+    let start = job.started_at().unwrap();
+    // 2026-01-15T08:20:30Z
+    assert_eq!(start, SystemTime::UNIX_EPOCH + seconds(1_768_465_230));
+    let values = [None, None, Some(12.5), None, Some(0.0)];
+    let points = (0..)
+        .zip(values)
+        .map(|(minute, value)| (start + seconds(60 * minute), value));
+    assert_eq!(
+        series[1].points().collect::<Vec<_>>(),
+        points.collect::<Vec<_>>()
+    );
     assert!(series[2..].iter().all(Series::is_blank));
-    assert_eq!(series[2].points().count(), points.len());
-    waiting.let_through().await;
 
     let error = job.metrics("worker-9").await.unwrap_err();
     assert!(error.to_string().contains("worker-9"), "{error}");

@@ -522,9 +522,10 @@ async fn a_job_vanishes_while_it_is_waited_for() {
     // As it was seen last.
     assert_eq!(end.job().phase(), Phase::Running);
 
-    // A job that was not there at all did not vanish.
-    let error = refused(job.wait().await);
-    assert!(error.is_not_found());
+    // Nor is it there for those who wait now: it was, or nobody would have it.
+    assert_eq!(*job.wait().await.unwrap().outcome(), Outcome::Vanished);
+    let all = site.client.training_jobs().wait_all([job.clone()]);
+    assert_eq!(*all.await.unwrap()[0].outcome(), Outcome::Vanished);
     let error = refused(job.delete().await);
     assert!(error.is_not_found());
     assert_eq!(

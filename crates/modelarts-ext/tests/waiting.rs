@@ -12,7 +12,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
 use modelarts_ext::{Job, Outcome, RetryPolicy, TerminatedBy, Waited, types::Phase};
-use support::{Gate, Site};
+use serde_json::json;
+use support::{Gate, Reply, Server, Site, TestClock, json_answer};
 
 const LIST: &str = "ListTrainingJobs";
 const SHOW: &str = "ShowTrainingJobDetails";
@@ -78,10 +79,7 @@ async fn errors_that_are_passed_over_are_counted() {
         Outcome::Failed {
             exit_code: Some(3),
             task: Some("worker-0".into()),
-            message: match end.outcome() {
-                Outcome::Failed { message, .. } => message.clone(),
-                _ => None,
-            },
+            message: Some("exit with 3".into()),
         }
     );
 }
@@ -223,7 +221,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
         .wait_all(jobs.clone())
         .interval(seconds(1), seconds(30))
         .budget(60)
-        .timeout(seconds(20));
+        .timeout(seconds(100));
     let mut ended = wait.stream();
     let mut counts = BTreeMap::new();
     let mut calls = Vec::new();
@@ -299,4 +297,87 @@ async fn nothing_to_wait_for_ends_at_once() {
     let all = site.client.training_jobs().wait_all([]).await.unwrap();
     assert_eq!(all.len(), 0);
     assert_eq!(site.count(LIST).0, 0);
+}
+
+fn details(id: &str, phase: &str) -> Reply {
+    let body = json!({"metadata": {"id": id, "name": id}, "status": {"phase": phase}});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+fn nothing_found() -> Reply {
+    let body = json!({"total": 0, "count": 0, "limit": 50, "offset": 0, "items": []});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+/// Of each request, the last word of its path.
+fn asked(server: &Server) -> Vec<String> {
+    let requests = server.requests();
+    let words = requests.iter().map(|request| {
+        let path = request.split(' ').nth(1).unwrap();
+        path.rsplit('/').next().unwrap().to_owned()
+    });
+    words.collect()
+}
+
+#[tokio::test]
+async fn jobs_in_phases_that_nobody_knows_do_not_keep_others_from_being_asked_for() {
+    let refusal = json!({"error_code": "ModelArts.2807", "error_msg": "unsupported key"});
+    let server = Server::start([
+        details("a", "Running"),
+        details("b", "Running"),
+        details("c", "Running"),
+        json_answer("400 Bad Request", "", &refusal.to_string()),
+        nothing_found(),
+        details("a", "Hibernating"),
+        nothing_found(),
+        details("b", "Completed"),
+        nothing_found(),
+        details("c", "Completed"),
+        nothing_found(),
+        details("a", "Completed"),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let mut jobs = Vec::new();
+    for id in ["a", "b", "c"] {
+        jobs.push(client.training_jobs().get(id).await.unwrap());
+    }
+    let all = client.training_jobs().wait_all(jobs).budget(1).await;
+    let all = all.unwrap();
+    let order: Vec<_> = all.iter().map(|end| end.job().id()).collect();
+    assert_eq!(order, ["b", "c", "a"]);
+    assert!(all.iter().all(Waited::is_completed));
+    let search = "training-job-searches";
+    assert_eq!(
+        asked(&server)[3..],
+        [search, search, "a", search, "b", search, "c", search, "a"]
+    );
+}
+
+#[tokio::test]
+async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
+    let clock = TestClock::new();
+    let hangs = || Reply::HangAnHour(Vec::new(), clock.clone());
+    let server = Server::start([
+        details("slow", "Running"),
+        hangs(),
+        details("slow", "Running"),
+        hangs(),
+        hangs(),
+    ])
+    .await;
+    let client = server.client(&clock).timeout(seconds(7200));
+    let client = client.build().unwrap();
+    let job = client.training_jobs().get("slow").await.unwrap();
+    // At the first look, and at a later one.
+    for looks in [2, 4] {
+        let end = job.wait().timeout(seconds(1000)).await.unwrap();
+        assert_eq!(*end.outcome(), Outcome::TimedOut);
+        assert_eq!(end.job().phase(), Phase::Running);
+        assert_eq!(server.requests().len(), looks);
+    }
+    let all = client.training_jobs().wait_all([job]);
+    let all = all.timeout(seconds(1000)).await.unwrap();
+    assert_eq!(*all[0].outcome(), Outcome::TimedOut);
+    assert_eq!(server.left(), 0);
 }
