@@ -14,14 +14,12 @@ mod schemas;
 mod used;
 mod version;
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 #[cfg(test)]
 use serde_json::json;
-
-pub use base::default as default_base;
 
 use crate::{codegen, regenerate, workspace};
 
@@ -38,25 +36,17 @@ impl fmt::Display for Break {
     }
 }
 
-/// Compares with `base`, or with what is there to compare with.
-pub fn run(base: Option<String>) -> Result<ExitCode> {
-    match base.or_else(default_base) {
-        Some(base) => check(&base),
-        None => {
-            println!("{NO_BASE}");
-            Ok(ExitCode::SUCCESS)
+/// Compares the working description with that of a revision, or with the committed
+/// base; fails when it breaks clients and its version does not say so.
+pub fn run(revision: Option<&str>) -> Result<ExitCode> {
+    let (name, before) = match revision {
+        Some(revision) => {
+            let before = codegen::parse(&base::revision(revision)?)
+                .with_context(|| format!("the description of {revision}"))?;
+            (revision, before)
         }
-    }
-}
-
-/// Why there may be nothing to compare with.
-pub const NO_BASE: &str = "no tag here, so no release to compare with; --base names a revision";
-
-/// Compares the working description with that of a revision, and fails when it breaks
-/// clients and its version does not say so.
-pub fn check(base: &str) -> Result<ExitCode> {
-    let before = codegen::parse(&base::description(base)?)
-        .with_context(|| format!("the description of {base}"))?;
+        None => (BASE, base::read(&workspace::base())?),
+    };
     let after = regenerate::read(&workspace::description())?;
     let breaks = between(&before, &after);
     for found in &breaks {
@@ -64,17 +54,66 @@ pub fn check(base: &str) -> Result<ExitCode> {
     }
     let versions = version::Versions::new(&before, &after)?;
     println!(
-        "{} changes since {base} break clients; version {versions}",
+        "{} changes since {name} break clients; version {versions}",
         breaks.len()
     );
-    if breaks.is_empty() || versions.admit_breaks() {
+    let objection = if revision.is_none() {
+        refused(&breaks, &versions).or_else(|| outdated(&versions))
+    } else {
+        refused(&breaks, &versions)
+    };
+    let Some(objection) = objection else {
         return Ok(ExitCode::SUCCESS);
-    }
-    println!(
-        "raise the version of the workspace and info.version to {}, or take the changes back",
-        versions.needed()
-    );
+    };
+    println!("{objection}");
     Ok(ExitCode::FAILURE)
+}
+
+/// Makes the working description the base, unless it breaks clients and its version does
+/// not say so.
+pub fn accept() -> Result<ExitCode> {
+    let after = regenerate::read(&workspace::description())?;
+    if let Some(objection) = accept_into(&workspace::base(), &after)? {
+        println!("{objection}");
+        return Ok(ExitCode::FAILURE);
+    }
+    println!("{BASE} is the description as it is now");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the committed base is called in messages.
+const BASE: &str = "openapi/base.json";
+
+/// Says why the base was left as it was. Without one there is nothing to break.
+fn accept_into(file: &Path, after: &Value) -> Result<Option<String>> {
+    if file.exists() {
+        let before = base::read(file)?;
+        let breaks = between(&before, after);
+        let versions = version::Versions::new(&before, after)?;
+        if let Some(objection) = refused(&breaks, &versions) {
+            let breaks: String = breaks.iter().map(|found| format!("{found}\n")).collect();
+            return Ok(Some(breaks + &objection));
+        }
+    }
+    base::write(file, after)?;
+    Ok(None)
+}
+
+fn refused(breaks: &[Break], versions: &version::Versions) -> Option<String> {
+    (!breaks.is_empty() && !versions.admit_breaks()).then(|| {
+        format!(
+            "raise the version of the workspace and info.version to {}, or take the changes back",
+            versions.needed()
+        )
+    })
+}
+
+/// A base of another version would let the next breaks pass, too. What is only added
+/// within a version need not be in the base.
+fn outdated(versions: &version::Versions) -> Option<String> {
+    versions.differ().then(|| {
+        format!("{BASE} is that of another version; run `cargo xtask breaking --accept` and commit")
+    })
 }
 
 /// Everything in `after` that a client of `before` cannot live with.
@@ -211,6 +250,45 @@ mod tests {
     #[test]
     fn what_stays_as_it_is_breaks_nothing() {
         assert_eq!(between(&sample(), &sample()), []);
+    }
+
+    #[test]
+    fn the_base_takes_breaks_only_of_a_higher_version() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("base.json");
+        assert_eq!(accept_into(&file, &sample()).unwrap(), None);
+        let first = base::read(&file).unwrap();
+        assert_eq!(first, base::of(&sample()));
+
+        let mut broken = sample();
+        let schemas = broken["components"]["schemas"].as_object_mut().unwrap();
+        schemas.remove("ApiError").unwrap();
+        let objection = accept_into(&file, &broken).unwrap().unwrap();
+        assert_eq!(
+            objection,
+            "schema ApiError: is gone\n\
+             raise the version of the workspace and info.version to 0.2.0, or take the changes back"
+        );
+        assert_eq!(base::read(&file).unwrap(), first, "untouched");
+
+        broken["info"]["version"] = json!("0.2.0");
+        assert_eq!(accept_into(&file, &broken).unwrap(), None);
+        assert_eq!(base::read(&file).unwrap(), base::of(&broken));
+    }
+
+    #[test]
+    fn a_base_of_another_version_is_outdated() {
+        let mut raised = sample();
+        raised["info"]["version"] = json!("0.2.0");
+        let versions = version::Versions::new(&sample(), &raised).unwrap();
+        assert_eq!(refused(&[], &versions), None);
+        assert_eq!(
+            outdated(&versions).unwrap(),
+            "openapi/base.json is that of another version; \
+             run `cargo xtask breaking --accept` and commit"
+        );
+        let versions = version::Versions::new(&sample(), &sample()).unwrap();
+        assert_eq!(outdated(&versions), None);
     }
 
     #[test]

@@ -63,10 +63,30 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    Ok(if rows.iter().any(|row| row.is_failure(in_ci)) {
+    let late = too_long(&rows);
+    if let Some(late) = &late {
+        println!("{late}");
+    }
+    // On a machine that does other things besides, time says little.
+    let fails = rows.iter().any(|row| row.is_failure(in_ci)) || (in_ci && late.is_some());
+    Ok(if fails {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
+    })
+}
+
+/// Checks that take longer are run less often.
+const LONGEST: Duration = Duration::from_mins(30);
+
+fn too_long(rows: &[Row]) -> Option<String> {
+    let took: Duration = rows.iter().map(|row| row.took).sum();
+    (took > LONGEST).then(|| {
+        format!(
+            "TOO LONG: the checks took {} minutes, and may take {}",
+            took.as_secs().div_ceil(60),
+            LONGEST.as_secs() / 60
+        )
     })
 }
 
@@ -177,6 +197,21 @@ mod tests {
     }
 
     #[test]
+    fn half_an_hour_is_enough_for_all_checks_together() {
+        let rows = |seconds: u64| {
+            let mut rows = [skipped(false), skipped(false)];
+            rows[0].took = Duration::from_secs(60);
+            rows[1].took = Duration::from_secs(seconds);
+            rows
+        };
+        assert_eq!(too_long(&rows(1_740)), None);
+        assert_eq!(
+            too_long(&rows(1_741)).unwrap(),
+            "TOO LONG: the checks took 31 minutes, and may take 30"
+        );
+    }
+
+    #[test]
     fn the_table_has_a_row_for_each() {
         let mut rows = run_all(&select(CHECKS, &[]).unwrap());
         rows.push(skipped(false));
@@ -191,6 +226,7 @@ breaks   failed       1.2  no such program
 fails    failed       1.2  exit status: 3
 passes   ran          1.2
 skipped  skipped      1.2  no such platform (a failure in CI)
+total                 5.0
 3 of 4 checks failed
 "
         );

@@ -61,9 +61,12 @@ enum Command {
     },
     /// Fails when the description breaks clients of an older one and its version does not say so
     Breaking {
-        /// A revision; the newest release (tag) if nothing is said
+        /// A revision; the committed openapi/base.json if nothing is said
         #[arg(long, value_name = "REV")]
         base: Option<String>,
+        /// Make the description the base, unless its version does not say that it breaks clients
+        #[arg(long, conflicts_with = "base")]
+        accept: bool,
     },
     /// Writes the table of operations in the README
     Readme {
@@ -137,7 +140,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => payload::run(&schema, &files),
         Command::Schema { description } => schema::run(description.as_deref()),
-        Command::Breaking { base } => breaking::run(base),
+        Command::Breaking { accept: true, .. } => breaking::accept(),
+        Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
         Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),

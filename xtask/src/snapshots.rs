@@ -329,4 +329,32 @@ mod tests {
         let difference = compare(directory.path(), &pieces()).unwrap();
         assert_eq!(difference.changed[0].name, "client");
     }
+
+    /// Who opens the page of an operation in the docs finds what it sends, what that does,
+    /// and where to read more.
+    #[test]
+    fn every_page_of_an_operation_says_method_path_effect_and_source() {
+        let description = crate::regenerate::read(&crate::workspace::description()).unwrap();
+        let mut pages = 0;
+        for (path, item) in description["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let Some(id) = operation["operationId"].as_str() else {
+                    continue;
+                };
+                let file = crate::workspace::snapshots().join(format!("operation.{id}.snap"));
+                let page = fs::read_to_string(file).unwrap();
+                let method = method.to_uppercase();
+                for said in [
+                    format!("Sends a `{method}` request to `{path}`\n"),
+                    format!("/**`{method} {path}`\n"),
+                    "\n- Effect: ".to_owned(),
+                    "\n- Sources: ".to_owned(),
+                ] {
+                    assert!(page.contains(&said), "{id} does not say {said}");
+                }
+                pages += 1;
+            }
+        }
+        assert_eq!(pages, 55);
+    }
 }

@@ -20,6 +20,11 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
+/// The description as clients know it.
+pub fn base() -> PathBuf {
+    root().join("openapi/base.json")
+}
+
 /// Where the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")

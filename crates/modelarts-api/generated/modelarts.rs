@@ -14,8 +14,9 @@ was written from their public documents and from what clients have seen.
 
 Extensions: `x-effect` says what sending a request twice does (`read` nothing, `idempotent`
 the same as once, `create` one more), `x-clouds` which clouds document the operation,
-`x-pagination` how a list is paged, `x-error-codes` which codes of the service an operation can
-answer with. `items` and `total` of `x-pagination` are names of fields, joined by a dot where one
+`x-sources` which documents it comes from (`SOURCES.md` has the legend), `x-pagination` how a list
+is paged, `x-error-codes` which codes of the service an operation can answer with; on a parameter,
+`x-open-enum` names the schema whose values it takes. `items` and `total` of `x-pagination` are names of fields, joined by a dot where one
 holds the other; empty `items` means that the body itself is the list. `offset` is `page-index`,
 `record`, `line-cursor` (`cursor-name` takes the number of a line that an answer gave in `first`
 or `last`) or `single-page`; `disputed` means that sources disagree. `retry` of `x-error-codes` is
@@ -711,11 +712,6 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "AlgorithmMetadataRequest",
         "description",
-        crate::Rule::MinLength(0u64),
-    ),
-    crate::Limit::new(
-        "AlgorithmMetadataRequest",
-        "description",
         crate::Rule::MaxLength(256u64),
     ),
     crate::Limit::new("AlgorithmMetadataRequest", "name", crate::Rule::MinLength(1u64)),
@@ -751,11 +747,6 @@ pub static LIMITS: &[crate::Limit] = &[
         "ChangeTrainingExperimentRequest",
         "name",
         crate::Rule::MaxLength(256u64),
-    ),
-    crate::Limit::new(
-        "ChangeTrainingJobDescriptionRequest",
-        "description",
-        crate::Rule::MinLength(0u64),
     ),
     crate::Limit::new(
         "ChangeTrainingJobDescriptionRequest",
@@ -815,11 +806,6 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "CreateSaveImageJobRequest",
         "description",
-        crate::Rule::MinLength(0u64),
-    ),
-    crate::Limit::new(
-        "CreateSaveImageJobRequest",
-        "description",
         crate::Rule::MaxLength(512u64),
     ),
     crate::Limit::new("CreateSaveImageJobRequest", "name", crate::Rule::MinLength(1u64)),
@@ -853,7 +839,6 @@ pub static LIMITS: &[crate::Limit] = &[
         "dataset_proportion",
         crate::Rule::Maximum(100f64),
     ),
-    crate::Limit::new("DeleteTrainJobTagsRequest", "tags", crate::Rule::MinItems(0u64)),
     crate::Limit::new("DeleteTrainJobTagsRequest", "tags", crate::Rule::MaxItems(10u64)),
     crate::Limit::new("DeleteTrainJobTagsRequest", "tags", crate::Rule::UniqueItems),
     crate::Limit::new("ExecMetricsRequest", "command", crate::Rule::MinItems(2u64)),
@@ -1009,7 +994,6 @@ pub static LIMITS: &[crate::Limit] = &[
         "name",
         crate::Rule::Pattern("^[A-Za-z0-9_-]{1,64}$"),
     ),
-    crate::Limit::new("JobMetadataRequest", "description", crate::Rule::MinLength(0u64)),
     crate::Limit::new(
         "JobMetadataRequest",
         "description",
@@ -1103,7 +1087,6 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new("TagFilterRequest", "values[]", crate::Rule::MaxLength(255u64)),
     crate::Limit::new("TagRequest", "key", crate::Rule::MinLength(1u64)),
     crate::Limit::new("TagRequest", "key", crate::Rule::MaxLength(128u64)),
-    crate::Limit::new("TagRequest", "value", crate::Rule::MinLength(0u64)),
     crate::Limit::new("TagRequest", "value", crate::Rule::MaxLength(255u64)),
     crate::Limit::new(
         "TaskAlgorithmRequest",
@@ -5369,7 +5352,7 @@ pub struct CreateTrainingJobRequest {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub endpoints: ::std::option::Option<EndpointsRequest>,
-    ///Fine-tuning only: configuration of the tuning job.
+    ///Fine-tuning only: configuration of the tuning job (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -5387,7 +5370,7 @@ pub struct CreateTrainingJobRequest {
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
     pub tasks: ::std::vec::Vec<TaskRequest>,
-    ///Fine-tuning only: the method of tuning.
+    ///Fine-tuning only: the method of tuning (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -5786,7 +5769,7 @@ pub struct DatasetRequest {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
-    ///OBS path of the data. The service derives it from the data set and its version; leave it out.
+    ///OBS path of the data (Huawei Cloud). The service derives it from the data set and its version; leave it out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -7073,7 +7056,7 @@ pub struct FineTuningArtifact {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_best: ::std::option::Option<bool>,
-    ///Its loss.
+    ///Value of the loss function, a number without a unit.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -8691,7 +8674,7 @@ pub struct FlavorInfo {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub max_num: ::std::option::Option<i64>,
-    ///Memory.
+    ///Memory of a node, with its unit.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -9144,7 +9127,7 @@ impl crate::lenient::Lenient for ImageInfo {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Input {
-    ///How the program learns `local_dir`. Defaults to `parameter`.
+    ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -9237,7 +9220,7 @@ impl crate::lenient::Lenient for InputRemoteRequest {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputRequest {
-    ///How the program learns `local_dir`. Defaults to `parameter`.
+    ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -9273,7 +9256,7 @@ impl crate::lenient::Lenient for InputRequest {
         crate::lenient::object(deserializer)
     }
 }
-///What to do with a job. Huawei Cloud is said to know `restart` too.
+///What to do with a job. The list of error codes knows a restart (`ModelArts.2813`), which no document describes.
 ///
 /// Text that is none of the known values is kept in `Other` as it came.
 /// Comparison does not regard case.
@@ -10543,7 +10526,7 @@ pub struct JobSpec {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_stop: ::std::option::Option<AutoStop>,
-    ///Metrics that the program offers by itself.
+    ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
     pub custom_metrics: ::std::vec::Vec<CustomMetrics>,
@@ -10619,7 +10602,7 @@ pub struct JobSpecRequest {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_stop: ::std::option::Option<AutoStopRequest>,
-    ///Metrics that the program offers by itself.
+    ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
     pub custom_metrics: ::std::vec::Vec<CustomMetricsRequest>,
@@ -11158,7 +11141,7 @@ pub struct ListTrainingJobEventsResponse {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<::std::string::String>,
-    ///Begin of the time that was asked for, in RFC 3339 with a zone, such as `2022-11-26T16:01:36+08:00`. Milliseconds are cut off.
+    ///Begin of the time that was asked for, in RFC 3339 with a zone, such as `2024-06-10T14:18:25+08:00`. Milliseconds are cut off.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -11386,7 +11369,7 @@ pub struct ListTrainingJobsResponse {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub sort_by: ::std::option::Option<::std::string::String>,
-    ///Number of jobs: documented as all jobs of the user, whatever the filter. May come as text.
+    ///Number of jobs: documented as all jobs of the user, whatever the filter.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -12763,7 +12746,7 @@ impl crate::lenient::Lenient for ObsVolumeRequest {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Output {
-    ///How the program learns `local_dir`. Defaults to `parameter`.
+    ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -12852,7 +12835,7 @@ impl crate::lenient::Lenient for OutputModelRequest {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputRequest {
-    ///How the program learns `local_dir`. Defaults to `parameter`.
+    ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -17724,7 +17707,7 @@ pub struct TaskEngineRequest {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
-    ///User id that the engine runs as, in digits.
+    ///User id that the engine runs as, in digits (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -18893,7 +18876,7 @@ pub struct TrainingJobEvent {
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
     pub source: ::std::option::Option<crate::types::EventSource>,
-    ///When it happened, in RFC 3339 with a zone, to the second, such as `2022-11-26T16:03:41+08:00`.
+    ///When it happened, in RFC 3339 with a zone, to the second, such as `2024-06-10T14:20:07+08:00`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
@@ -33784,7 +33767,7 @@ Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/autos
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
 - `training_job_id`: The training job.
-- `limit`: Trials on a page, 0 or more. The one document with a default says 0, and an example without a limit answers with 50: 0 means that the service chooses.
+- `limit`: Trials on a page, 0 or more. The one document with a default says 0, and an example without a limit answers with 50: presumably 0 means that the service chooses.
 - `offset`: Number of the page, counted from 0. Open Telekom Cloud describes it as the number of a trial; both agree at 0 only. Defaults to 0.
 ```ignore
 let response = client.show_auto_search_trials()

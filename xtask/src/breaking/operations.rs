@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Break, changed, entries, follow, said, schemas, strings, used::Ways};
 
 /// An operation, with the parameters of its path, references followed.
-struct Operation<'a> {
+pub struct Operation<'a> {
     method: &'a str,
     path: &'a str,
     value: &'a Value,
@@ -15,20 +15,19 @@ struct Operation<'a> {
 }
 
 pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
-    for what in ["securitySchemes"] {
-        for (name, scheme) in entries(&before["components"][what]) {
-            let now = &after["components"][what][name];
-            if scheme["type"] != now["type"]
-                || scheme["in"] != now["in"]
-                || scheme["name"] != now["name"]
-            {
-                breaks.push(Break {
-                    place: format!("security scheme {name}"),
-                    what: format!("was {scheme}, is {}", said(now)),
-                });
-            }
+    for (name, scheme) in entries(&before["components"]["securitySchemes"]) {
+        let now = &after["components"]["securitySchemes"][name];
+        if ["type", "in", "name"]
+            .iter()
+            .any(|key| scheme[key] != now[key])
+        {
+            breaks.push(Break {
+                place: format!("security scheme {name}"),
+                what: format!("was {scheme}, is {}", said(now)),
+            });
         }
     }
+    security(&before["security"], &after["security"], breaks);
     let (old, new) = (operations(before), operations(after));
     for (id, old) in old {
         let place = format!("operation {id}");
@@ -42,7 +41,26 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-fn operations(root: &Value) -> BTreeMap<&str, Operation<'_>> {
+/// The ways to sign that all operations take. One of them is enough, so more may come;
+/// but none at all would mean that nothing is signed.
+fn security(old: &Value, new: &Value, breaks: &mut Vec<Break>) {
+    let ways = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (old, new) = (ways(old), ways(new));
+    let mut say = |what: String| {
+        breaks.push(Break {
+            place: "security".into(),
+            what,
+        });
+    };
+    for way in old.iter().filter(|way| !new.contains(way)) {
+        say(format!("{way} is gone"));
+    }
+    if old.is_empty() && !new.is_empty() {
+        say("is asked for now".into());
+    }
+}
+
+pub fn operations(root: &Value) -> BTreeMap<&str, Operation<'_>> {
     let mut operations = BTreeMap::new();
     for (path, item) in entries(&root["paths"]) {
         for (method, value) in entries(item) {
@@ -98,9 +116,15 @@ fn operation(
             say(format!("{place} parameter {name} is new and required"));
         }
     }
-    for key in ["x-effect", "x-pagination", "security"] {
+    for key in ["x-effect", "security"] {
         changed(place, key, old.value, new.value, breaks);
     }
+    pagination(
+        place,
+        &old.value["x-pagination"],
+        &new.value["x-pagination"],
+        breaks,
+    );
     // Generators make one class of each tag.
     let (old_tags, new_tags) = (&old.value["tags"], &new.value["tags"]);
     if old_tags[0] != new_tags[0] {
@@ -134,6 +158,23 @@ fn operation(
         schemas::compare(&place, &parameter["schema"], &now["schema"], sent, breaks);
     }
     bodies(place, before, after, old.value, new.value, breaks);
+}
+
+/// How a list is paged. What is `disputed` is not promised, and a largest page or a total
+/// that became known takes nothing away.
+fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
+    let place = format!("{place}, x-pagination");
+    for (key, _) in entries(old).filter(|(key, _)| *key != "disputed") {
+        changed(&place, key, old, new, breaks);
+    }
+    let known: &[&str] = match old.is_object() {
+        true => &["disputed", "max-limit", "total"],
+        false => &[],
+    };
+    let added = entries(new).filter(|(key, _)| old[*key].is_null());
+    for (key, _) in added.filter(|(key, _)| !known.contains(&key.as_str())) {
+        changed(&place, key, old, new, breaks);
+    }
 }
 
 fn bodies(
@@ -180,6 +221,16 @@ fn bodies(
         }
         let (answer, now) = (follow(before, answer), follow(after, now));
         content(&place, answer, now, received, breaks);
+    }
+    // Generators make the result of a call from all its successes.
+    let success = |status: &str| status.starts_with('2') || status == "default";
+    for (status, _) in entries(&new["responses"]) {
+        if success(status) && old["responses"][status].is_null() {
+            breaks.push(Break {
+                place: format!("{place}, answer {status}"),
+                what: "is new".into(),
+            });
+        }
     }
 }
 
@@ -247,9 +298,7 @@ mod tests {
         );
         assert_eq!(
             after(&at("x-pagination"), json!({ "offset": "page-index" })),
-            [
-                "operation CreateJob: x-pagination was {\"offset\":\"record\"}, is {\"offset\":\"page-index\"}"
-            ]
+            ["operation CreateJob, x-pagination: offset was \"record\", is \"page-index\""]
         );
         assert_eq!(
             after(&at("x-clouds"), json!(["huawei"])),
@@ -258,6 +307,81 @@ mod tests {
         assert_eq!(
             after(&at("tags"), json!(["Tasks"])),
             ["operation CreateJob: tag was \"Jobs\", is \"Tasks\""]
+        );
+    }
+
+    #[test]
+    fn paging_may_become_better_known() {
+        let pagination = at("x-pagination");
+        for more in ["max-limit", "total", "disputed"] {
+            let better = json!({ "offset": "record", more: "known" });
+            assert_eq!(after(&pagination, better), [""; 0], "{more}");
+        }
+        assert_eq!(
+            after(
+                &pagination,
+                json!({ "offset": "record", "offset-name": "page" })
+            ),
+            ["operation CreateJob, x-pagination: offset-name was not there, is \"page\""]
+        );
+        assert_eq!(
+            after(&pagination, json!(null)),
+            ["operation CreateJob, x-pagination: offset was \"record\", is not there"]
+        );
+        let (mut disputed, mut unpaged) = (sample(), sample());
+        disputed["paths"]["/jobs"]["post"]["x-pagination"]["disputed"] = json!(true);
+        assert_eq!(super::super::between(&disputed, &sample()), []);
+        let operation = unpaged["paths"]["/jobs"]["post"].as_object_mut().unwrap();
+        operation.remove("x-pagination").unwrap();
+        assert_eq!(super::super::between(&unpaged, &sample()).len(), 1);
+    }
+
+    #[test]
+    fn a_success_more_changes_what_a_call_returns() {
+        let job = json!({ "content": { "application/json": {
+            "schema": { "$ref": "#/components/schemas/Job" },
+        } } });
+        for status in ["200", "default"] {
+            assert_eq!(
+                after(&at(&format!("responses/{status}")), job.clone()),
+                [format!("operation CreateJob, answer {status}: is new")]
+            );
+        }
+        assert_eq!(after(&at("responses/5XX"), job), [""; 0]);
+    }
+
+    #[test]
+    fn the_values_that_a_parameter_takes_stay_those_of_its_schema() {
+        let limit = |open: Value| {
+            let schema = json!({ "type": "integer", "maximum": 50, "x-open-enum": open });
+            json!([{ "name": "limit", "in": "query", "schema": schema }])
+        };
+        assert_eq!(
+            after(&at("parameters"), limit(json!("Phase"))),
+            ["operation CreateJob, query parameter limit: x-open-enum was not there, is \"Phase\""]
+        );
+    }
+
+    #[test]
+    fn what_all_operations_are_signed_with_stays() {
+        assert_eq!(
+            after("/security", json!(null)),
+            [
+                "security: {\"Token\":[]} is gone",
+                "security: {\"AkSk\":[]} is gone"
+            ]
+        );
+        assert_eq!(
+            after("/security", json!([{ "Token": [] }])),
+            ["security: {\"AkSk\":[]} is gone"]
+        );
+        let more = json!([{ "Token": [] }, { "AkSk": [] }, { "Other": [] }]);
+        assert_eq!(after("/security", more), [""; 0]);
+        let mut open = sample();
+        open["security"] = json!([]);
+        assert_eq!(
+            super::super::between(&open, &sample())[0].to_string(),
+            "security: is asked for now"
         );
     }
 

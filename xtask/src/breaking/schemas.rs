@@ -39,6 +39,8 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
         });
         return;
     }
+    // The type of a parameter in Rust.
+    changed(place, "x-open-enum", old, new, breaks);
     let mut say = |what: String| {
         breaks.push(Break {
             place: place.to_owned(),

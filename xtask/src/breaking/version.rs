@@ -19,6 +19,10 @@ impl Versions {
         })
     }
 
+    pub fn differ(&self) -> bool {
+        self.before != self.after
+    }
+
     /// Semantic Versioning: below 1.0 the minor version is raised, else the major.
     pub fn admit_breaks(&self) -> bool {
         let ([major, minor, _], [new_major, new_minor, _]) = (self.before, self.after);

@@ -30,22 +30,22 @@ pub fn command() -> Command {
     command
 }
 
-/// `.ci/run` installs Node where it may. Without it our own rules still run.
+/// `.ci/run` installs Node where it may, and does not begin without a new enough one.
+/// Without it our own rules still run.
 pub fn unavailable() -> Option<Outcome> {
-    let Some(version) = node::version() else {
-        return Some(Outcome::Skipped {
-            why: "npm is not installed".into(),
-            also_in_ci: false,
-        });
+    let (major, minor) = node::OLDEST;
+    let why = match node::version() {
+        None => "npm is not installed".to_owned(),
+        Some(version) if version < node::OLDEST => {
+            format!(
+                "node {}.{} is older than {major}.{minor}",
+                version.0, version.1
+            )
+        }
+        Some(_) => return None,
     };
-    (version < node::OLDEST).then(|| Outcome::Skipped {
-        why: format!(
-            "node {}.{} is older than {}.{}, and the distribution may have no newer one",
-            version.0,
-            version.1,
-            node::OLDEST.0,
-            node::OLDEST.1
-        ),
-        also_in_ci: true,
+    Some(Outcome::Skipped {
+        why,
+        also_in_ci: false,
     })
 }

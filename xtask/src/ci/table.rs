@@ -1,6 +1,6 @@
 //! The table that a run ends with.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use super::{Outcome, Row};
 
@@ -26,6 +26,14 @@ pub fn render(rows: &[Row], in_ci: bool) -> String {
             row.took.as_secs_f64()
         );
     }
+    let total: Duration = rows.iter().map(|row| row.took).sum();
+    let _ = writeln!(
+        table,
+        "{:width$}  {:7}  {:7.1}",
+        "total",
+        "",
+        total.as_secs_f64()
+    );
     let failed = rows.iter().filter(|row| row.is_failure(in_ci)).count();
     let skipped = rows
         .iter()

@@ -19,6 +19,7 @@ mod pagination;
 mod parameters;
 mod responses;
 mod rustdoc;
+mod units;
 mod version;
 
 #[cfg(test)]
@@ -60,6 +61,7 @@ rules! {
     "json-bodies": bodies::json,
     "described": described::check,
     "rustdoc": rustdoc::check,
+    "units": units::check,
     "x-effect": effects::effect,
     "x-clouds": effects::clouds,
     "x-sources": effects::sources,

@@ -1,9 +1,12 @@
 //! Every operation's request, compared with what the official SDK sends for the same
-//! call. `record.py` recorded that; `cargo xtask requests` records it again.
+//! call, and every attribute of its classes, looked up in the description. `record.py`
+//! and `classes.py` recorded that; `cargo xtask requests` records it again.
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calls;
+mod class_deviations;
+mod classes;
 mod deviations;
 mod difference;
 mod said;

@@ -184,6 +184,27 @@ mod tests {
         }
     }
 
+    /// A contradiction that is decided without a reason is decided by nobody.
+    #[test]
+    fn every_contradiction_has_an_id_a_decision_and_a_reason() {
+        let file = workspace::description().with_file_name("SOURCES.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let mut ids = Vec::new();
+        let (_, contradictions) = text.split_once("\n## Contradictions\n").unwrap();
+        for row in contradictions.lines().filter(|line| line.starts_with("| ")) {
+            let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            assert_eq!(cells.len(), 4, "{row}");
+            assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
+            if let Some(id) = cells[0].strip_prefix("D-") {
+                ids.push(id.parse::<u32>().unwrap());
+            }
+        }
+        ids.sort_unstable();
+        // Ids that are missing were never given.
+        let given: Vec<u32> = (1..=25).chain(30..=40).chain(50..=111).collect();
+        assert_eq!(ids, given);
+    }
+
     #[test]
     fn both_clouds_are_silent() {
         for right in [json!(["huawei"]), json!(["otc"]), json!(["huawei", "otc"])] {

@@ -31,7 +31,9 @@ pub fn check(document: &Document) -> Vec<Offence> {
         match operation.value.get("x-pagination") {
             Some(pagination) => offences.extend(of(document, operation, &place, pagination)),
             // What takes an offset and answers with a list has pages.
-            None if parameter(document, operation, "query", "offset")
+            None if ["query", "body"]
+                .iter()
+                .any(|place| parameter(document, operation, place, "offset").is_some())
                 && has_list(document, operation) =>
             {
                 let message = "missing, though the operation takes an offset and lists";
@@ -71,14 +73,24 @@ fn of<'a>(
         }
         if FIELDS.contains(&key.as_str()) {
             let path = value.as_str().unwrap_or_default();
-            if !field(document, operation, path) {
-                offend(key, format!("the answer has no field {path}"));
+            match field(document, operation, path) {
+                None => offend(key, format!("the answer has no field {path}")),
+                // D-111: a strict client would lose the page otherwise.
+                Some(rows) if key == "items" && is_list(rows) && !path.is_empty() => {
+                    if rows.get("nullable") != Some(&json!(true)) {
+                        offend(
+                            key,
+                            format!("make {path} nullable: a page may have null for rows"),
+                        );
+                    }
+                }
+                Some(_) => {}
             }
         }
         if key.ends_with("-name") {
             let name = value.as_str().unwrap_or_default();
             let place = text("in").unwrap_or_default();
-            if !parameter(document, operation, place, name) {
+            if parameter(document, operation, place, name).is_none() {
                 offend(key, format!("the {place} has no parameter {name}"));
             }
         }
@@ -90,6 +102,18 @@ fn of<'a>(
     if limit.is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit == 0)) {
         offend("max-limit", "write a whole number above 0".into());
     }
+    // Where the parameter has no maximum, sources give the number without a rule.
+    let taken = text("limit-name")
+        .and_then(|name| parameter(document, operation, text("in").unwrap_or_default(), name))
+        .and_then(|schema| document.resolve(schema).get("maximum"));
+    if let Some(taken) = taken
+        && limit != Some(taken)
+    {
+        offend(
+            "max-limit",
+            format!("the limit has the maximum {taken}; write the same"),
+        );
+    }
     // That nothing is disputed needs not be said.
     if pagination
         .get("disputed")
@@ -100,23 +124,24 @@ fn of<'a>(
     offences
 }
 
-/// Whether the operation takes a parameter of this name.
+/// The schema of a parameter of this name, if the operation takes one.
 fn parameter<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
     place: &str,
     name: &str,
-) -> bool {
+) -> Option<&'a Value> {
     if place == "body" {
         let body = operation
             .value
-            .pointer("/requestBody/content/application~1json/schema");
-        return body.is_some_and(|body| property(document, body, name).is_some());
+            .pointer("/requestBody/content/application~1json/schema")?;
+        return property(document, body, name);
     }
     operation
         .parameters
         .iter()
-        .any(|it| it.get("in") == Some(&json!(place)) && it.get("name") == Some(&json!(name)))
+        .find(|it| it.get("in") == Some(&json!(place)) && it.get("name") == Some(&json!(name)))?
+        .get("schema")
 }
 
 fn answer<'a>(operation: &Operation<'a>) -> Option<&'a Value> {
@@ -124,30 +149,29 @@ fn answer<'a>(operation: &Operation<'a>) -> Option<&'a Value> {
         .find_map(|(_, response)| response.pointer("/content/application~1json/schema"))
 }
 
-/// Whether a list is in the answer, directly or in one of its fields.
+/// Whether a list is in the answer: itself, one of its fields, or one of theirs.
 fn has_list(document: &Document, operation: &Operation) -> bool {
-    let list = json!("array");
-    let is_list = |schema: &Value| schema.get("type") == Some(&list);
-    answer(operation)
-        .map(|body| document.resolve(body))
-        .is_some_and(|body| {
-            let mut fields = entries(body.get("properties")).map(|(_, field)| field);
-            is_list(body) || fields.any(is_list)
-        })
+    let fields = |schema| entries(document.resolve(schema).get("properties")).map(|(_, it)| it);
+    let lists = |schema| is_list(document.resolve(schema));
+    answer(operation).is_some_and(|body| {
+        lists(body)
+            || fields(body).any(|field| lists(field) || fields(field).any(|inner| lists(inner)))
+    })
 }
 
-/// Whether the answer has a field, by names joined with dots.
-fn field<'a>(document: &Document<'a>, operation: &Operation<'a>, path: &str) -> bool {
-    let Some(body) = answer(operation) else {
-        return false;
-    };
+fn is_list(schema: &Value) -> bool {
+    schema.get("type") == Some(&json!("array"))
+}
+
+/// The schema of a field of the answer, by names joined with dots.
+fn field<'a>(document: &Document<'a>, operation: &Operation<'a>, path: &str) -> Option<&'a Value> {
+    let body = answer(operation)?;
     if path.is_empty() {
         // The answer itself is the list.
-        return document.resolve(body).get("type") == Some(&json!("array"));
+        return Some(document.resolve(body)).filter(|body| is_list(body));
     }
     path.split('.')
         .try_fold(body, |schema, name| property(document, schema, name))
-        .is_some()
 }
 
 fn property<'a>(document: &Document<'a>, schema: &'a Value, name: &str) -> Option<&'a Value> {
@@ -171,10 +195,8 @@ mod tests {
 
     #[test]
     fn keys_that_are_missing_or_unknown_fire() {
+        // The list is in a field of a field.
         let missing = after(check, |description| {
-            let list = json!({ "$ref": "#/components/schemas/JobPage" });
-            let body = format!("{LIST}/responses/200/content/application~1json");
-            description.pointer_mut(&body).unwrap()["schema"] = list;
             let operation = description.pointer_mut(LIST).unwrap();
             operation.as_object_mut().unwrap().remove("x-pagination");
         });
@@ -219,6 +241,55 @@ mod tests {
     }
 
     #[test]
+    fn an_offset_in_the_body_and_a_list_in_a_field_mean_pages_too() {
+        let found = after(check, |description| {
+            let operation = description.pointer_mut(LIST).unwrap();
+            let operation = operation.as_object_mut().unwrap();
+            operation.remove("x-pagination");
+            operation.remove("parameters");
+            let request = json!({ "$ref": "#/components/schemas/JobRequest" });
+            let body = json!({ "content": { "application/json": { "schema": request } } });
+            operation.insert("requestBody".into(), body);
+            let fields = "/components/schemas/JobRequest/properties";
+            description.pointer_mut(fields).unwrap()["offset"] = json!({ "type": "integer" });
+        });
+        assert_eq!(
+            found,
+            [format!(
+                "{LIST}/x-pagination: missing, though the operation takes an offset and lists"
+            )]
+        );
+    }
+
+    #[test]
+    fn rows_that_are_not_nullable_fire() {
+        let rows = "/components/schemas/JobPage/properties/jobs";
+        assert_eq!(
+            with(check, rows, "nullable", json!(null)),
+            [format!(
+                "{}: make page.jobs nullable: a page may have null for rows",
+                place("items")
+            )]
+        );
+    }
+
+    #[test]
+    fn a_largest_page_that_is_not_the_maximum_of_the_limit_fires() {
+        let limit = |maximum: Value| {
+            let place = format!("{LIST}/parameters/1/schema");
+            with(check, &place, "maximum", maximum)
+        };
+        assert_eq!(limit(json!(50)), [""; 0]);
+        assert_eq!(
+            limit(json!(100)),
+            [format!(
+                "{}: the limit has the maximum 100; write the same",
+                place("max-limit")
+            )]
+        );
+    }
+
+    #[test]
     fn names_of_nothing_fire() {
         assert_eq!(
             pagination("items", json!("jobs")),
@@ -250,6 +321,13 @@ mod tests {
         assert_eq!(pagination("total", json!(null)), [""; 0]);
         assert_eq!(pagination("disputed", json!(true)), [""; 0]);
         // An offset without a list, such as in a count.
-        assert_eq!(with(check, LIST, "x-pagination", json!(null)), [""; 0]);
+        let count = after(check, |description| {
+            let body = format!("{LIST}/responses/200/content/application~1json");
+            description.pointer_mut(&body).unwrap()["schema"] =
+                json!({ "$ref": "#/components/schemas/ApiError" });
+            let operation = description.pointer_mut(LIST).unwrap();
+            operation.as_object_mut().unwrap().remove("x-pagination");
+        });
+        assert_eq!(count, [""; 0]);
     }
 }
