@@ -4,15 +4,18 @@
 //! 1. [`lower`]: a copy of the description loses what generated code must not
 //!    enforce; what it loses is kept as facts.
 //! 2. progenitor makes Rust of the rest.
-//! 3. [`rewrite`]: decoding becomes lenient, open enumerations and tables join,
-//!    builders of types that only the service makes go away.
+//! 3. [`rewrite`]: decoding becomes lenient, large objects of answers are boxed,
+//!    patterns become plain code, open enumerations and tables join, builders of types
+//!    that only the service makes go away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
+mod boxing;
 mod docs;
 mod facts;
 mod fields;
 mod lower;
 mod open_enum;
+mod pattern;
 mod pieces;
 mod rewrite;
 mod spelling;

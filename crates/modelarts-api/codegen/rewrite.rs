@@ -7,7 +7,7 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-use super::{Error, lower::Lowered};
+use super::{Error, boxing::Objects, lower::Lowered, pattern};
 
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
@@ -18,7 +18,10 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
                 item.items
                     .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
-            Item::Mod(item) if item.ident == "types" => types(item, lowered)?,
+            Item::Mod(item) if item.ident == "types" => {
+                types(item, lowered)?;
+                pattern::plain(item)?;
+            }
             _ => {}
         }
     }
@@ -59,10 +62,15 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     // progenitor keeps a plain type for each replaced schema.
     items.retain(|item| !item_type(item).is_some_and(|name| replaced(&name)));
 
+    let objects = Objects::new(items);
     let mut added = Vec::new();
     for item in items.iter_mut() {
         match item {
             Item::Struct(item) => {
+                // Builders take the objects themselves.
+                if !lowered.in_requests.contains(&item.ident.to_string()) {
+                    objects.shrink(item);
+                }
                 added.push(fields(item, lowered)?);
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {

@@ -3184,12 +3184,12 @@ pub struct Algorithm {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub job_config: ::std::option::Option<AlgorithmJobConfig>,
+    pub job_config: ::std::option::Option<::std::boxed::Box<AlgorithmJobConfig>>,
     ///Id, name and creator.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub metadata: ::std::option::Option<AlgorithmMetadata>,
+    pub metadata: ::std::option::Option<::std::boxed::Box<AlgorithmMetadata>>,
     ///What resources a job needs that uses the algorithm. Null when nothing was asked for.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
@@ -3359,9 +3359,30 @@ impl ::std::str::FromStr for AlgorithmId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -3504,7 +3525,7 @@ pub struct AlgorithmJobConfig {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub engine: ::std::option::Option<AlgorithmEngine>,
+    pub engine: ::std::option::Option<::std::boxed::Box<AlgorithmEngine>>,
     ///Inputs that a job connects.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
@@ -6253,9 +6274,30 @@ impl ::std::str::FromStr for ExperimentId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -7962,7 +8004,7 @@ pub struct FineTuningJob {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub metadata: ::std::option::Option<JobMetadata>,
+    pub metadata: ::std::option::Option<::std::boxed::Box<JobMetadata>>,
     ///Id of the model that is tuned.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -8012,12 +8054,12 @@ pub struct FineTuningJob {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub spec: ::std::option::Option<JobSpec>,
+    pub spec: ::std::option::Option<::std::boxed::Box<JobSpec>>,
     ///Where the job stands, as for any job.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub status: ::std::option::Option<JobStatus>,
+    pub status: ::std::option::Option<::std::boxed::Box<JobStatus>>,
     ///Subtype of the model asset.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -8592,7 +8634,7 @@ pub struct Flavor {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub flavor_info: ::std::option::Option<FlavorInfo>,
+    pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Name of the flavor.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -8635,7 +8677,7 @@ pub struct FlavorDetail {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub flavor_info: ::std::option::Option<FlavorInfo>,
+    pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Kind of node.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -8998,9 +9040,13 @@ impl ::std::str::FromStr for HyperparameterName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[^./\\s][^/\\s]{0,255}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (|c| !(matches!(c, '.' | '/') || c.is_whitespace()), 1usize, 1usize),
+                (|c| !(matches!(c, '/') || c.is_whitespace()), 0usize, 255usize),
+            ],
+        ) {
             return Err("doesn't match pattern \"^[^./\\s][^/\\s]{0,255}$\"".into());
         }
         Ok(Self(value.to_string()))
@@ -9151,7 +9197,7 @@ pub struct Input {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub remote: ::std::option::Option<InputRemote>,
+    pub remote: ::std::option::Option<::std::boxed::Box<InputRemote>>,
     ///What kinds of data the channel admits.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
@@ -9402,7 +9448,7 @@ pub struct JobAlgorithm {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub engine: ::std::option::Option<JobEngine>,
+    pub engine: ::std::option::Option<::std::boxed::Box<JobEngine>>,
     ///Environment variables. The references call it a list of maps; the service has been seen to answer with a plain object.
     #[serde(
         default,
@@ -10520,7 +10566,7 @@ pub struct JobSpec {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub asset_model: ::std::option::Option<AssetModel>,
+    pub asset_model: ::std::option::Option<::std::boxed::Box<AssetModel>>,
     ///When the job is stopped without being asked. Not documented in answers, and often missing.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -10559,7 +10605,7 @@ pub struct JobSpec {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub resource: ::std::option::Option<JobResource>,
+    pub resource: ::std::option::Option<::std::boxed::Box<JobResource>>,
     ///How the job runs. Not documented in answers.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -10763,7 +10809,7 @@ pub struct JobTask {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub algorithm: ::std::option::Option<TaskAlgorithm>,
+    pub algorithm: ::std::option::Option<::std::boxed::Box<TaskAlgorithm>>,
     ///Where the logs of the task are kept (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -10778,7 +10824,7 @@ pub struct JobTask {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub task_resource: ::std::option::Option<Flavor>,
+    pub task_resource: ::std::option::Option<::std::boxed::Box<Flavor>>,
 }
 impl crate::lenient::Lenient for JobTask {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
@@ -13681,9 +13727,16 @@ impl ::std::str::FromStr for ProjectId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9-]{1,64}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| matches!(c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '-'),
+                    1usize,
+                    64usize,
+                ),
+            ],
+        ) {
             return Err("doesn't match pattern \"^[A-Za-z0-9-]{1,64}$\"".into());
         }
         Ok(Self(value.to_string()))
@@ -16059,9 +16112,30 @@ impl ::std::str::FromStr for SearchAlgorithmName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -16160,9 +16234,30 @@ impl ::std::str::FromStr for SearchAlgorithmType {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -17779,9 +17874,30 @@ impl ::std::str::FromStr for TaskId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -18765,7 +18881,7 @@ pub struct TrainingFlavor {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub flavor_info: ::std::option::Option<FlavorInfo>,
+    pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Name of the flavor.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -18813,17 +18929,17 @@ pub struct TrainingJob {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub algorithm: ::std::option::Option<JobAlgorithm>,
+    pub algorithm: ::std::option::Option<::std::boxed::Box<JobAlgorithm>>,
     ///Addresses and tokens for remote access.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub endpoints: ::std::option::Option<Endpoints>,
+    pub endpoints: ::std::option::Option<::std::boxed::Box<Endpoints>>,
     ///Fine-tuning only: configuration of the tuning job (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub ftjob_config: ::std::option::Option<FineTuningConfig>,
+    pub ftjob_config: ::std::option::Option<::std::boxed::Box<FineTuningConfig>>,
     ///Kind of job, mostly `job`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
@@ -18833,17 +18949,17 @@ pub struct TrainingJob {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub metadata: ::std::option::Option<JobMetadata>,
+    pub metadata: ::std::option::Option<::std::boxed::Box<JobMetadata>>,
     ///Resources and settings.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub spec: ::std::option::Option<JobSpec>,
+    pub spec: ::std::option::Option<::std::boxed::Box<JobSpec>>,
     ///Where the job stands.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     #[serde(default)]
     #[serde(deserialize_with = "crate::lenient::optional")]
-    pub status: ::std::option::Option<JobStatus>,
+    pub status: ::std::option::Option<::std::boxed::Box<JobStatus>>,
     ///Tasks of a heterogeneous job; absent from others.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     #[serde(deserialize_with = "crate::lenient::or_default")]
@@ -18910,9 +19026,30 @@ impl ::std::str::FromStr for TrainingJobId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );
@@ -19172,9 +19309,30 @@ impl ::std::str::FromStr for TrialId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-        { ::regress::Regex::new("^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$").unwrap() });
-        if PATTERN.find(value).is_none() {
+        if !crate::pattern::fits(
+            value,
+            &[
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '~' | '-'
+                        )
+                    },
+                    1usize,
+                    1usize,
+                ),
+                (
+                    |c| {
+                        matches!(
+                            c, 'A'..= 'Z' | 'a'..= 'z' | '0'..= '9' | '_' | '.' | '~' |
+                            '-'
+                        )
+                    },
+                    0usize,
+                    127usize,
+                ),
+            ],
+        ) {
             return Err(
                 "doesn't match pattern \"^[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,127}$\"".into(),
             );

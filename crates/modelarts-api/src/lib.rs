@@ -40,6 +40,7 @@ mod error_body;
 mod field;
 pub mod lenient;
 mod operation;
+mod pattern;
 mod secret;
 mod transport;
 

@@ -93,13 +93,13 @@ impl Job {
     }
 
     fn metadata(&self) -> Option<&JobMetadata> {
-        self.details.metadata.as_ref()
+        self.details.metadata.as_deref()
     }
 
     /// The status part of the details.
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
-        self.details.status.as_ref()
+        self.details.status.as_deref()
     }
 
     /// The id of the job.

@@ -1,0 +1,100 @@
+//! Puts the large objects inside an answer on the heap.
+//!
+//! With all the fields that it can have a job takes three kilobytes. Each step of decoding
+//! would move them, and most of them are seldom there.
+
+use std::collections::BTreeMap;
+
+use syn::{Fields, GenericArgument, Item, ItemStruct, PathArguments, Type, parse_quote};
+
+use super::rewrite::type_name;
+
+/// What may lie inside another object, in bytes of a 64-bit machine. Below it, moving costs
+/// less than a place on the heap.
+const INLINE: usize = 128;
+
+/// The objects of a file.
+pub struct Objects {
+    fields: BTreeMap<String, Vec<Type>>,
+}
+
+impl Objects {
+    pub fn new(items: &[Item]) -> Self {
+        let fields = items.iter().filter_map(|item| match item {
+            Item::Struct(ItemStruct {
+                ident,
+                fields: Fields::Named(named),
+                ..
+            }) => {
+                let types = named.named.iter().map(|field| field.ty.clone());
+                Some((ident.to_string(), types.collect()))
+            }
+            _ => None,
+        });
+        Self {
+            fields: fields.collect(),
+        }
+    }
+
+    /// Boxes what is large in this object.
+    pub fn shrink(&self, object: &mut ItemStruct) {
+        for field in &mut object.fields {
+            if self.is_boxed(&field.ty)
+                && let Some(inner) = option_mut(&mut field.ty)
+            {
+                *inner = parse_quote!(::std::boxed::Box<#inner>);
+            }
+        }
+    }
+
+    fn is_boxed(&self, field: &Type) -> bool {
+        let object = option(field).and_then(type_name);
+        object.is_some_and(|name| self.fields.contains_key(&name) && self.size(&name) > INLINE)
+    }
+
+    /// About what an object takes when what is large in it is boxed.
+    fn size(&self, object: &str) -> usize {
+        let fields = self.fields.get(object).into_iter().flatten();
+        let sizes = fields.map(|field| {
+            let inner = option(field).unwrap_or(field);
+            match type_name(inner).as_deref() {
+                _ if self.is_boxed(field) => 8,
+                Some("bool") => 1,
+                Some("Box") => 8,
+                Some("i64" | "f64") => 16,
+                Some(name) if self.fields.contains_key(name) => self.size(name),
+                // Text, lists, maps and enumerations, which hold a text too.
+                _ => 24,
+            }
+        });
+        sizes.sum()
+    }
+}
+
+fn option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if last.ident == "Option" => {
+            match arguments.args.first()? {
+                GenericArgument::Type(inner) => Some(inner),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn option_mut(ty: &mut Type) -> Option<&mut Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last_mut()?;
+    match &mut last.arguments {
+        PathArguments::AngleBracketed(arguments) if last.ident == "Option" => {
+            match arguments.args.first_mut()? {
+                GenericArgument::Type(inner) => Some(inner),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! Writes plain structs with all fields that a job can have: those of modelarts-api with
+//! what serde derives by itself, to tell what lenient decoding costs.
+
+use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
+
+use quote::quote;
+use syn::{
+    Attribute, Field, Fields, Ident, Item, ItemStruct, LitStr, TypePath, parse_quote,
+    visit_mut::{self, VisitMut},
+};
+
+const GENERATED: &str = "../../crates/modelarts-api/generated/modelarts.rs";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={GENERATED}");
+    let file = syn::parse_file(&fs::read_to_string(GENERATED)?)?;
+    let types = file.items.into_iter().find_map(|item| match item {
+        Item::Mod(item) if item.ident == "types" => item.content,
+        _ => None,
+    });
+    let (_, items) = types.ok_or("the generated file has no types")?;
+    let objects: BTreeMap<String, ItemStruct> = items
+        .into_iter()
+        .filter_map(|item| match item {
+            Item::Struct(item) if matches!(item.fields, Fields::Named(_)) => {
+                Some((item.ident.to_string(), item))
+            }
+            _ => None,
+        })
+        .collect();
+
+    let mut plain = Plain {
+        objects: &objects,
+        wanted: vec!["TrainingJob".to_owned()],
+    };
+    let mut written = BTreeMap::new();
+    while let Some(name) = plain.wanted.pop() {
+        if let (false, Some(object)) = (written.contains_key(&name), objects.get(&name)) {
+            let mut object = object.clone();
+            plain.visit_item_struct_mut(&mut object);
+            written.insert(name, object);
+        }
+    }
+    let structs = written.values();
+    let out = Path::new(&env::var("OUT_DIR")?).join("plain.rs");
+    fs::write(out, quote!(#(#structs)*).to_string())?;
+    Ok(())
+}
+
+/// Takes away what is not serde's, and remembers which objects are inside.
+struct Plain<'a> {
+    objects: &'a BTreeMap<String, ItemStruct>,
+    wanted: Vec<String>,
+}
+
+impl VisitMut for Plain<'_> {
+    fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
+        item.attrs = vec![parse_quote!(#[derive(::serde::Deserialize)])];
+        visit_mut::visit_item_struct_mut(self, item);
+    }
+
+    fn visit_field_mut(&mut self, field: &mut Field) {
+        let name = field.attrs.iter().find_map(name_on_the_wire);
+        field.attrs = vec![parse_quote!(#[serde(default)])];
+        if let Some(name) = name {
+            field.attrs.push(parse_quote!(#[serde(rename = #name)]));
+        }
+        visit_mut::visit_field_mut(self, field);
+    }
+
+    fn visit_type_path_mut(&mut self, ty: &mut TypePath) {
+        visit_mut::visit_type_path_mut(self, ty);
+        let Some(last) = ty.path.segments.last().map(|segment| segment.ident.clone()) else {
+            return;
+        };
+        if self.objects.contains_key(&last.to_string()) {
+            self.wanted.push(last.to_string());
+            ty.path = last.into();
+        } else if is_ours(ty, &last) {
+            // Enumerations and names for lists stay what they are.
+            let module: Option<Ident> = (last != "Secret").then(|| parse_quote!(types));
+            let module = module.map(|module| quote!(#module::));
+            ty.path = parse_quote!(::modelarts_ext::api::#module #last);
+        }
+    }
+}
+
+/// Whether a type is defined in modelarts-api.
+fn is_ours(ty: &TypePath, last: &Ident) -> bool {
+    let first = &ty.path.segments[0].ident;
+    let primitive = ["i64", "f64", "bool"].iter().any(|name| last == name);
+    ty.path.leading_colon.is_none() && (first == "crate" || first == "super" || !primitive)
+}
+
+fn name_on_the_wire(attribute: &Attribute) -> Option<LitStr> {
+    let mut name = None;
+    if attribute.path().is_ident("serde") {
+        // Errors would only mean that some other attribute has another form.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let renames = meta.path.is_ident("rename");
+            if let Ok(value) = meta.value() {
+                let text = value.parse()?;
+                if renames {
+                    name = Some(text);
+                }
+            }
+            Ok(())
+        });
+    }
+    name
+}
