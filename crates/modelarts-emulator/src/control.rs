@@ -144,7 +144,8 @@ async fn move_clock(State(core): State<Arc<Core>>, body: Given) -> Response {
     )))
 }
 
-/// Deletes all jobs, algorithms, experiments, faults and counts. Answers when the jobs have gone.
+/// Deletes all jobs, algorithms, experiments, quotas, faults and counts. Answers when the jobs have
+/// gone.
 async fn reset(State(core): State<Arc<Core>>) -> Response {
     core.faults.clear();
     core.counts.clear();
@@ -158,6 +159,7 @@ async fn reset(State(core): State<Arc<Core>>) -> Response {
 async fn forget(core: &Core) -> rusqlite::Result<()> {
     core.algorithms.clear()?;
     core.experiments.clear()?;
+    core.quotas.clear()?;
     let live = core.store.live();
     for id in &live {
         let now = Moment::now(core.clock.as_ref());

@@ -43,6 +43,13 @@ impl Quotas {
             .map(|_| ())
     }
 
+    /// Forgets all that were set.
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        self.database
+            .write(|connection| connection.execute("DELETE FROM quotas", []))
+            .map(|_| ())
+    }
+
     /// How many jobs the project may have.
     pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
         let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);

@@ -197,7 +197,7 @@ impl Seeds {
                 }
                 ids.push(id);
                 put(core, seed, job).await.map_err(refused)?;
-                if ids.len() % PORTION == 0 {
+                if ids.len().is_multiple_of(PORTION) {
                     // Others have their turn, and what waits to be written does not grow.
                     let written = core.store.database.written().await;
                     written.map_err(|error| SeedError(error.message))?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use modelarts_emulator::{Emulator, Fault, FaultRule, ManualClock, RunnerKind, Script, Timing};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Reply, Site, is_alive};
@@ -48,9 +49,17 @@ async fn a_reset_leaves_nothing() {
         .faults()
         .add(FaultRule::once("ListAlgorithms", Fault::Reset))
         .unwrap();
+    let few = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
+    let few = few.to_string().into_bytes();
+    let changed = site.client.send(Method::PUT, "/training-quotas", few).await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
     let reply = post(&site, "/_emulator/reset", json!({})).await;
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
     waiting.gone().await;
+    assert_eq!(
+        site.client.get("/training-quotas").await.json(),
+        json!({"quotas": [{"resource": "job-num", "quota": 10_000, "used": 0}]})
+    );
     assert_eq!(site.emulator.requests()["CreateTrainingJob"].executed, 0);
     assert!(site.emulator.faults().list().is_empty());
     assert!(!site.worker(&done).exists());
