@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use walkdir::WalkDir;
 
@@ -143,13 +144,39 @@ pub(crate) fn copy(
         } else {
             target
         };
-        match fs::remove_file(&target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        fs::copy(&real, &target)?;
+        copy_file(&real, &directory, &target)?;
     }
     Ok(left_out)
+}
+
+/// How old a change has to be so that no other can have the same time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Copies a file, unless its copy is there already. Readers see the old file or the new one, whole.
+///
+/// A copy has the time of the last change of its source, by which it is known the next time; not if
+/// that is so late that the source may change again within the same tick of the file system.
+fn copy_file(real: &Path, directory: &Path, target: &Path) -> io::Result<()> {
+    let source = fs::metadata(real)?;
+    let changed = source.modified()?;
+    let there = fs::symlink_metadata(target)
+        .ok()
+        .filter(fs::Metadata::is_file);
+    if let Some(there) = there
+        && there.len() == source.len()
+        && there.modified()? == changed
+    {
+        return Ok(());
+    }
+    let copy = tempfile::Builder::new()
+        .prefix(".copying-")
+        .tempfile_in(directory)?;
+    fs::copy(real, copy.path())?;
+    if changed.elapsed().is_ok_and(|age| age >= SETTLED) {
+        copy.as_file().set_modified(changed)?;
+    }
+    copy.persist(target).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// `path` without its trailing slashes and dots, if it has no other steps than names.
@@ -169,7 +196,8 @@ fn about(path: &Path, what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -300,5 +328,47 @@ mod tests {
             fs::read_to_string(place.target.root().join("one/x")).unwrap(),
             "1"
         );
+    }
+
+    /// What has not changed is not copied again; what may have is.
+    #[test]
+    fn only_changes_are_copied() {
+        let place = place();
+        let source = place.inside.root().join("x");
+        let target = place.target.root().join("x");
+        let copy_all = || {
+            let root = Path::new("");
+            copy((&place.inside, root), (&place.target, root), Stray::Refuse).unwrap();
+        };
+        let write = |content: &str, age: Duration| {
+            fs::write(&source, content).unwrap();
+            let file = fs::File::options().append(true).open(&source).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        // The inode: a file that was copied again is another one.
+        let inode = || fs::metadata(&target).unwrap().ino();
+        write("one", Duration::from_secs(60));
+        copy_all();
+        let first = inode();
+        copy_all();
+        assert_eq!(inode(), first);
+        write("two", Duration::from_secs(30));
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+        // Someone else has written there.
+        fs::write(&target, "six").unwrap();
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+        // So late that another change may have the same time.
+        write("new", Duration::ZERO);
+        copy_all();
+        let changed = fs::metadata(&source).unwrap().modified().unwrap();
+        fs::write(&source, "now").unwrap();
+        let file = fs::File::options().append(true).open(&source).unwrap();
+        file.set_modified(changed).unwrap();
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "now");
+        let left: Vec<_> = fs::read_dir(place.target.root()).unwrap().collect();
+        assert_eq!(left.len(), 1);
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum Ending {
     Exited(Option<TaskFailure>),
     /// Somebody ended it. The worker and its exit code, if it ran.
     Stopped(Stop, Option<TaskFailure>),
+    /// It has not come as far as the queue.
+    PrepareTimedOut,
     /// Its code or its data could not be brought in.
     Unprepared(String),
     /// The node of this task died.
@@ -174,6 +176,10 @@ impl Driver {
         }
         if round.new {
             self.pause(timing.creating).await?;
+            let runner = &self.core.runner;
+            if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
+                return Ok(Ending::PrepareTimedOut);
+            }
             self.advance(State::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
@@ -317,6 +323,7 @@ impl Driver {
                 let cause = cause.clone();
                 (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
             }
+            Ending::PrepareTimedOut => (State::CreateFailed, Some(EventKind::PrepareTimedOut)),
             Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
             // If it was asked to stop at the same moment, that is seen below.
             Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
@@ -329,7 +336,7 @@ impl Driver {
             }
             Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
         };
-        if !matches!(ending, Ending::Unprepared(_)) {
+        if !matches!(ending, Ending::Unprepared(_) | Ending::PrepareTimedOut) {
             self.settle(timing.finishing).await;
         }
         self.place = None;
@@ -520,9 +527,10 @@ fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
         Ending::Exited(None) => ("job completed".to_owned(), None),
         Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
-        Ending::Stopped(_, None) | Ending::Unprepared(_) | Ending::NoNodes => {
-            ("terminated".to_owned(), None)
-        }
+        Ending::Stopped(_, None)
+        | Ending::PrepareTimedOut
+        | Ending::Unprepared(_)
+        | Ending::NoNodes => ("terminated".to_owned(), None),
     };
     RecordEnd {
         at,

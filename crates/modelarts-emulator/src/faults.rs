@@ -58,6 +58,11 @@ pub enum Fault {
         /// The text, for example `Hibernating`.
         phase: String,
     },
+    /// Every `secondary_phase` of the answer says this instead; `phase` stays.
+    UnknownSecondaryPhase {
+        /// The text, for example `Hibernating`.
+        phase: String,
+    },
     /// `total`, `count`, `limit` and `offset` of the answer are texts.
     TotalsAsText,
     /// The rows of a page have moved down by one while it was read: the first comes twice, the last
@@ -265,7 +270,11 @@ impl Fault {
                 answer
             }
             Self::UnknownPhase { phase } => {
-                answer.edit(|body| rename_phases(body, phase));
+                answer.edit(|body| rename_phases(body, &["phase", "secondary_phase"], phase));
+                answer
+            }
+            Self::UnknownSecondaryPhase { phase } => {
+                answer.edit(|body| rename_phases(body, &["secondary_phase"], phase));
                 answer
             }
             Self::ShiftedPage => {
@@ -326,14 +335,15 @@ fn no_lists(value: &mut Value) {
     }
 }
 
-fn rename_phases(body: &mut Value, phase: &str) {
+fn rename_phases(body: &mut Value, fields: &[&str], phase: &str) {
     if let Some(status) = body.get_mut("status").and_then(Value::as_object_mut) {
-        status.insert("phase".into(), phase.into());
-        status.insert("secondary_phase".into(), phase.into());
+        for field in fields {
+            status.insert((*field).to_owned(), phase.into());
+        }
     }
     if let Some(items) = body.get_mut("items").and_then(Value::as_array_mut) {
         for item in items {
-            rename_phases(item, phase);
+            rename_phases(item, fields, phase);
         }
     }
 }

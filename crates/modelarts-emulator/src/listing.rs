@@ -128,6 +128,7 @@ impl Store {
                 .collect();
             Ok((total, count, texts?))
         })?;
+        drop(remembered);
         // Reading JSON takes longer than finding it: others have the database meanwhile.
         let jobs: rusqlite::Result<Vec<Job>> = texts
             .iter()
@@ -270,7 +271,7 @@ impl Selection {
 
     /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
     /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
-    /// than an index would find.
+    /// than an index would find, and not begun when that is to be expected.
     fn found(
         &self,
         connection: &Connection,
@@ -279,9 +280,14 @@ impl Selection {
         known: Option<u64>,
     ) -> rusqlite::Result<(u64, Vec<Place>)> {
         if let Some(count) = known {
+            let all: u64 = groups.iter().map(|(_, jobs)| jobs).sum();
+            let end = self.skip.saturating_add(self.limit).min(count);
+            let expected = end.saturating_mul(all) / count.max(1);
             let most = if has_index(tests) { count } else { u64::MAX };
             let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
-            if let Some(places) = self.walked(connection, &groups, tests, count, most)? {
+            if expected <= most
+                && let Some(places) = self.walked(connection, &groups, tests, count, most)?
+            {
                 return Ok((count, places));
             }
         }

@@ -17,6 +17,9 @@ pub(crate) struct Plan {
     pub(crate) ignores_sigterm: bool,
     pub(crate) download: Duration,
     pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: bool,
     pub(crate) metrics: BTreeMap<String, Values>,
     /// With all marks but `{n}` filled in.
     log: Vec<LogLine>,
@@ -36,6 +39,9 @@ impl Plan {
             ignores_sigterm: scripted.ignores_sigterm.unwrap_or_default(),
             download: seconds(scripted.download_seconds),
             download_error: scripted.download_error,
+            input_error: scripted.input_error,
+            pre_check_error: scripted.pre_check_error,
+            prepare_timeout: scripted.prepare_timeout.unwrap_or_default(),
             metrics: scripted.metrics.unwrap_or_else(|| {
                 [("cpuUsage", 25.0), ("memUsage", 10.0)]
                     .map(|(series, value)| (series.to_owned(), Values(vec![value])))

@@ -25,8 +25,10 @@ impl Driver {
                 return Ok(Err(format!("the container cannot be made again: {error}")));
             }
         }
-        if self.request.retry.times > 0 {
-            self.pre_check();
+        if self.request.retry.times > 0
+            && let Err(cause) = self.pre_check()
+        {
+            return Ok(Err(cause));
         }
         for worker in &self.workers {
             if let Err(cause) = self.bring_in(worker).await? {
@@ -36,16 +38,27 @@ impl Driver {
         Ok(Ok(()))
     }
 
-    /// Only jobs that may run again are checked (domain.md section 4). This machine passes: the
-    /// items of the check are about network names, disks and cards of the service's nodes.
-    fn pre_check(&self) {
+    /// Only jobs that may run again are checked (domain.md section 4). The error is the cause of a
+    /// failure.
+    fn pre_check(&self) -> Result<(), String> {
         for worker in &self.workers {
             let task = worker.task();
             let begin = self.now();
             self.note(EventKind::PreCheckStarted { task: task.clone() });
+            let checked = self.core.runner.pre_check(worker);
             let seconds = self.now().seconds_since(begin);
+            if let Err(error) = checked {
+                let cause = format!("the pre-check of {task} failed: {error}");
+                self.note(EventKind::PreCheckFailed {
+                    task,
+                    seconds,
+                    error,
+                });
+                return Err(cause);
+            }
             self.note(EventKind::PreCheckDone { task, seconds });
         }
+        Ok(())
     }
 
     /// Brings code, inputs and packages to one worker. The inner error is the cause of a failure.

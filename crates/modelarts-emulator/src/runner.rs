@@ -78,6 +78,15 @@ pub(crate) struct LogTail {
 
 /// Where and how workers run. Errors are sentences for events and logs.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
+    /// Whether what comes before the queue is done in time. On this machine there is nothing to do.
+    fn is_prepared(&self, _worker: &Worker) -> bool {
+        true
+    }
+    /// What the pre-check finds. The items of the check are about network names, disks and cards of
+    /// the service's nodes: this machine passes.
+    fn pre_check(&self, _worker: &Worker) -> Result<(), String> {
+        Ok(())
+    }
     /// A new container: nothing is left of an earlier run but the log.
     fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
     /// How long the code directory takes to arrive, beside the copying.

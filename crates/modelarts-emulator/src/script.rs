@@ -36,6 +36,9 @@ use crate::request::JobRequest;
 /// | `ignores_sigterm` | false | stopped, it ends only after the grace, with 137 instead of 143 |
 /// | `download_seconds` | 0 | how long the code directory takes to arrive |
 /// | `download_error` | none | the cause for which it does not arrive |
+/// | `input_error` | none | the cause for which inputs do not arrive |
+/// | `pre_check_error` | none | what the pre-check finds, of jobs that have one |
+/// | `prepare_timeout` | false | whether the job does not come as far as the queue; of the first run |
 /// | `tasks` | none | by task, for example `worker-1`: the members above that differ there |
 ///
 /// Lines may have the marks `{n}` (how often the line was written before), `{run}` (1, 2, …),
@@ -71,6 +74,9 @@ pub(crate) struct ScriptedRun {
     pub(crate) ignores_sigterm: Option<bool>,
     pub(crate) download_seconds: Option<f64>,
     pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: Option<bool>,
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
@@ -205,6 +211,11 @@ impl ScriptedRun {
             ignores_sigterm: self.ignores_sigterm.or(other.ignores_sigterm),
             download_seconds: self.download_seconds.or(other.download_seconds),
             download_error: self.download_error.or_else(|| other.download_error.clone()),
+            input_error: self.input_error.or_else(|| other.input_error.clone()),
+            pre_check_error: self
+                .pre_check_error
+                .or_else(|| other.pre_check_error.clone()),
+            prepare_timeout: self.prepare_timeout.or(other.prepare_timeout),
             tasks: BTreeMap::new(),
         }
     }

@@ -118,6 +118,17 @@ impl Shared {
 }
 
 impl Runner for SimulatedRunner {
+    fn is_prepared(&self, worker: &Worker) -> bool {
+        !Plan::of(&self.0.script, worker).prepare_timeout
+    }
+
+    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        match Plan::of(&self.0.script, worker).pre_check_error {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
     fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
         // Only the log is there, and it stays.
         done()
@@ -135,8 +146,11 @@ impl Runner for SimulatedRunner {
         std::future::ready(downloaded).boxed()
     }
 
-    fn download_input(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
-        done()
+    fn download_input(&self, worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+        match Plan::of(&self.0.script, &worker).input_error {
+            Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
+            None => done(),
+        }
     }
 
     fn prefetch_output(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {

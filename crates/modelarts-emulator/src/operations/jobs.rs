@@ -323,6 +323,7 @@ impl EventKind {
                 | Self::StoppedByUser
                 | Self::AutoStopped { .. }
                 | Self::QueueFailed
+                | Self::PrepareTimedOut
         ) || (self.level() == Level::Error && matches!(self, Self::CreateFailed { .. }))
     }
 }

@@ -231,6 +231,16 @@ async fn answers_say_what_no_document_says() {
     assert_eq!(list["items"][0]["status"]["secondary_phase"], "Hibernating");
     assert_eq!(site.phase(&id).await, "Completed");
 
+    let phase = "Hibernating".to_owned();
+    let secondary = Fault::UnknownSecondaryPhase { phase };
+    let rule = FaultRule::once("ShowTrainingJobDetails", secondary);
+    site.emulator.faults().add(rule).unwrap();
+    let status = site.details(&id).await["status"].clone();
+    assert_eq!(
+        (&status["phase"], &status["secondary_phase"]),
+        (&json!("Completed"), &json!("Hibernating"))
+    );
+
     for operation in ["ListTrainingJobEvents", "ListTrainingJobs"] {
         site.emulator
             .faults()

@@ -11,6 +11,7 @@ mod acceptance;
 mod accounts;
 mod api;
 mod choices;
+mod collections;
 mod control;
 mod durable;
 mod endless_log;
@@ -24,10 +25,11 @@ mod json_schema;
 #[cfg(feature = "cli")]
 mod kills;
 mod logs;
-#[cfg(feature = "cli")]
 mod operations;
 mod packages;
+#[cfg(feature = "cli")]
 mod program;
+mod refused_jobs;
 mod restart;
 mod running;
 mod safety;

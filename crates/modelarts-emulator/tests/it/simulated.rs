@@ -500,3 +500,47 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
     let exported = site.get(&format!("bucket/logs/modelarts-job-{id}-worker-0.log"));
     assert_eq!(exported, log);
 }
+
+/// What goes wrong before the code starts: each with its event, and the job is Abnormal.
+#[tokio::test]
+async fn jobs_fail_before_they_run() {
+    for (failure, event) in [
+        (json!({"prepare_timeout": true}), "Preparations timed out."),
+        (
+            json!({"pre_check_error": "no route to pod-1"}),
+            "[worker-0] [Duration: 0.000] Pre-check failed. Error: no route to pod-1",
+        ),
+        (
+            json!({"input_error": "the bucket is not there"}),
+            "the bucket is not there",
+        ),
+    ] {
+        let script = json!({"default": [failure]}).to_string();
+        let script = Script::from_json(&script).unwrap();
+        let clock = Arc::new(ManualClock::at(SystemTime::now()));
+        let site = Site::with(|builder| {
+            builder
+                .runner(RunnerKind::Simulated(script))
+                .clock(Arc::clone(&clock) as _)
+        })
+        .await;
+        let mut job = site.script("broken", "");
+        job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
+        job["algorithm"]["inputs"] =
+            json!([{"name": "data_url", "remote": {"obs": {"obs_url": "/bucket/in/"}}}]);
+        let id = site.run(&job).await;
+        let status = site.details(&id).await["status"].clone();
+        assert_eq!(status["phase"], "Abnormal", "{failure}");
+        assert_eq!(status["secondary_phase"], "CreateFailed", "{failure}");
+        assert_eq!(status["start_time"], 0, "{failure}");
+        let messages = site.messages(&id).await;
+        let told = messages.iter().filter(|message| message.contains(event));
+        assert!(told.count() > 0, "{failure}: {messages:?}");
+        let queued = messages.iter().any(|message| message.contains("queuing"));
+        assert_eq!(
+            queued,
+            failure.get("prepare_timeout").is_none(),
+            "{messages:?}"
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Algorithms and experiments.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::operations::put;
+use crate::support::Site;
+
+/// The body of an algorithm whose code prints its parameters.
+fn algorithm(site: &Site, name: &str) -> Value {
+    site.put(
+        &format!("bucket/{name}/code/train.py"),
+        "import sys\nprint(*sys.argv[1:3])\n",
+    );
+    site.put(&format!("bucket/{name}/code/lib/a.py"), "");
+    json!({
+        "metadata": {"name": name, "description": "of a test"},
+        "job_config": {
+            "code_dir": format!("/bucket/{name}/code/"),
+            "boot_file": format!("/bucket/{name}/code/train.py"),
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "parameters": [
+                {"name": "epochs", "value": "3", "constraint": {"type": "Integer", "editable": true, "required": true}},
+                {"name": "lr", "value": "0.1", "constraint": {"type": "Float", "editable": false}},
+            ],
+            "inputs": [],
+            "outputs": [{"name": "train_url", "access_method": "env"}],
+        },
+        "resource_requirements": [{"key": "flavor_type", "values": ["CPU"], "operator": "in"}],
+    })
+}
+
+#[tokio::test]
+async fn jobs_are_made_from_algorithms() {
+    let site = Site::start().await;
+    let created = site
+        .client
+        .post("/algorithms", &algorithm(&site, "first"))
+        .await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
+    let created = created.json();
+    let id = created["metadata"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(created["metadata"]["size"], 33);
+    assert_eq!(
+        created["job_config"]["code_tree"],
+        json!({"name": "code/", "children": [
+            {"name": "lib/", "children": [{"name": "a.py"}]},
+            {"name": "train.py"},
+        ]})
+    );
+    assert_eq!(
+        site.client.get(&format!("/algorithms/{id}")).await.json(),
+        created
+    );
+
+    let job = |name: &str, parameters: Value| {
+        json!({
+            "kind": "job",
+            "metadata": {"name": name},
+            "algorithm": {
+                "id": id,
+                "parameters": parameters,
+                "outputs": [{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}],
+            },
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+        })
+    };
+    let run = site
+        .run(&job("job", json!([{"name": "epochs", "value": "5"}])))
+        .await;
+    assert_eq!(site.log(&run).await, "--epochs=5 --lr=0.1\n");
+    let shown = &site.details(&run).await["algorithm"];
+    assert_eq!(
+        (&shown["id"], &shown["name"]),
+        (&json!(id), &json!("first"))
+    );
+    assert_eq!(shown["code_dir"], "/bucket/first/code/");
+    assert_eq!(shown["outputs"][0]["access_method"], "env");
+    for (parameters, code) in [
+        (json!([{"name": "lr", "value": "0.2"}]), 2814),
+        (json!([{"name": "other", "value": "1"}]), 2814),
+        (json!([{"name": "epochs", "value": "many"}]), 2768),
+        (json!([{"name": "epochs", "value": ""}]), 2766),
+    ] {
+        let reply = site
+            .client
+            .post("/training-jobs", &job("bad", parameters))
+            .await;
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
+    }
+    let mut gpu = job("gpu", json!([]));
+    gpu["spec"]["resource"]["flavor_id"] = "modelarts.p3.large.public".into();
+    let reply = site.client.post("/training-jobs", &gpu).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2763".to_owned()));
+}
+
+#[tokio::test]
+async fn algorithms_are_changed_listed_and_deleted() {
+    let site = Site::start().await;
+    let mut ids = Vec::new();
+    for name in ["alpha", "beta", "gamma"] {
+        let created = site
+            .client
+            .post("/algorithms", &algorithm(&site, name))
+            .await;
+        ids.push(
+            created.json()["metadata"]["id"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    }
+    let names = async |query: &str| -> Vec<String> {
+        let list = site.client.get(&format!("/algorithms{query}")).await.json();
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names("").await, ["gamma", "beta", "alpha"]);
+    // A record, not a page.
+    assert_eq!(
+        names("?order=asc&offset=1&limit=2").await,
+        ["beta", "gamma"]
+    );
+    assert_eq!(names("?searches=name:am").await, ["gamma"]);
+    assert_eq!(names("?sort_by=name&order=asc&limit=1").await, ["alpha"]);
+    for (query, code) in [
+        ("?limit=51", 2764),
+        ("?searches=alpha", 2764),
+        ("?sort_by=size", 2790),
+    ] {
+        let reply = site.client.get(&format!("/algorithms{query}")).await;
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
+    }
+    let reply = site
+        .client
+        .post("/algorithms", &algorithm(&site, "alpha"))
+        .await;
+    assert_eq!(reply.error(), (400, "ModelArts.2821".to_owned()));
+    let mut bad = algorithm(&site, "delta");
+    bad["job_config"]["boot_file"] = "/bucket/delta/code/none.py".into();
+    let reply = site.client.post("/algorithms", &bad).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2758".to_owned()));
+    bad["job_config"]["boot_file"] = Value::Null;
+    let reply = site.client.post("/algorithms", &bad).await;
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid parameter(job_config.boot_file is required)."
+    );
+
+    let path = format!("/algorithms/{}", ids[0]);
+    let mut changed = algorithm(&site, "renamed");
+    changed["metadata"]["description"] = "changed".into();
+    let reply = put(&site, &path, changed).await;
+    assert_eq!(reply.status, StatusCode::CREATED);
+    let metadata = &reply.json()["metadata"];
+    assert_eq!(
+        (&metadata["name"], &metadata["description"]),
+        (&json!("alpha"), &json!("changed"))
+    );
+    assert!(metadata["update_time"].as_i64() >= metadata["create_time"].as_i64());
+    let reply = site.client.delete(&path).await;
+    assert_eq!(
+        (reply.status, reply.text.as_str()),
+        (StatusCode::ACCEPTED, "null")
+    );
+    for reply in [
+        site.client.get(&path).await,
+        site.client.delete(&path).await,
+    ] {
+        assert_eq!(reply.error(), (400, "ModelArts.2755".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn experiments_count_their_jobs() {
+    let site = Site::start().await;
+    let create = async |name: &str| {
+        let body = json!({"metadata": {"name": name}});
+        site.client.post("/training-experiments", &body).await
+    };
+    let first = create("first").await;
+    assert_eq!(first.status, StatusCode::CREATED);
+    let id = first.json()["metadata"]["id"].as_str().unwrap().to_owned();
+    create("second").await;
+    assert_eq!(
+        create("first").await.error(),
+        (400, "ModelArts.2841".to_owned())
+    );
+    let mut job = site.script("member", "");
+    job["metadata"]["training_experiment_reference"] = json!({"id": id});
+    let job = site.run(&job).await;
+    assert_eq!(
+        site.details(&job).await["metadata"]["training_experiment_reference"],
+        json!({"id": id})
+    );
+    let path = format!("/training-experiments/{id}");
+    let shown = site.client.get(&path).await.json();
+    assert_eq!(shown["statistic"], json!({"job_count": 1}));
+    let change = json!({"name": "renamed", "description": "d"});
+    assert_eq!(put(&site, &path, change.clone()).await.json(), change);
+    let list = site
+        .client
+        .get("/training-experiments?sort_by=name&order=asc&limit=1&offset=1")
+        .await
+        .json();
+    assert_eq!(list["items"][0]["metadata"]["name"], "second");
+    assert_eq!((&list["total"], &list["count"]), (&json!(2), &json!(2)));
+    let check = site
+        .client
+        .get("/training-experiment-names?experiment_name=renamed")
+        .await;
+    assert_eq!(check.json(), json!({"is_duplicate": true}));
+    assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
+    assert_eq!(
+        site.client.get(&path).await.error(),
+        (400, "ModelArts.2842".to_owned())
+    );
+}

@@ -1,0 +1,393 @@
+//! Creations that are refused: what is broken, and the code that says so.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::Site;
+
+#[tokio::test]
+async fn broken_bodies_get_their_codes() {
+    let site = Site::start().await;
+    for path in [
+        "/training-jobs",
+        "/training-job-searches",
+        "/training-jobs/x/actions",
+    ] {
+        for body in ["", "{", "nonsense", "{\"kind\": \"job\",}"] {
+            let reply = site.client.send(Method::POST, path, body.into()).await;
+            assert_eq!(
+                reply.json(),
+                json!({
+                    "error_msg": "Invalid JSON request body.",
+                    "error_code": "ModelArts.2787",
+                    "error_solution": "Check the request body.",
+                }),
+                "{path} {body:?}"
+            );
+        }
+    }
+    let reply = site.client.post("/training-jobs", &json!([])).await;
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid parameter(body must be an object)."
+    );
+    let large = vec![b' '; 12 * 1024 * 1024 + 1];
+    let reply = site
+        .client
+        .send(Method::POST, "/training-jobs", large)
+        .await;
+    assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()));
+}
+
+/// Sets the member at a JSON pointer; `null` removes it.
+fn set(job: &mut Value, pointer: &str, value: Value) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let parent = job.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    parent.insert(name.to_owned(), value);
+}
+
+#[tokio::test]
+async fn broken_rules_of_a_creation_name_the_field() {
+    let site = Site::start().await;
+    site.put("bucket/other/train.py", "");
+    site.put("bucket/rules/code/data.txt", "");
+    let channel = |name: &str| json!({"name": name, "remote": {"obs": {"obs_url": "/bucket/x/"}}});
+    let many: serde_json::Map<String, Value> =
+        (0..101).map(|n| (format!("V{n}"), "".into())).collect();
+    for (pointer, value, code, message) in [
+        (
+            "/kind",
+            json!(null),
+            2788,
+            "Invalid parameter(kind is required).",
+        ),
+        (
+            "/metadata",
+            json!(null),
+            2788,
+            "Invalid parameter(metadata is required).",
+        ),
+        (
+            "/metadata",
+            json!("x"),
+            2788,
+            "Invalid parameter(metadata must be an object).",
+        ),
+        (
+            "/metadata/name",
+            json!(null),
+            2788,
+            "Invalid parameter(metadata.name is required).",
+        ),
+        (
+            "/metadata/name",
+            json!(7),
+            2788,
+            "Invalid parameter(metadata.name must be a string).",
+        ),
+        (
+            "/metadata/name",
+            json!("a b"),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/name",
+            json!(""),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/name",
+            json!("a".repeat(65)),
+            2788,
+            "Invalid parameter(metadata.name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/metadata/description",
+            json!("a".repeat(257)),
+            2788,
+            "Invalid parameter(metadata.description must have at most 256 characters).",
+        ),
+        (
+            "/metadata/annotations",
+            json!({"a": 1}),
+            2788,
+            "Invalid parameter(metadata.annotations.a must be a string).",
+        ),
+        (
+            "/algorithm",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm is required).",
+        ),
+        (
+            "/algorithm/id",
+            json!("3f5d6706-7b67-408d-8ba0-ec08048c45ed"),
+            2788,
+            "Invalid parameter(algorithm.code_dir must not stand beside algorithm.id).",
+        ),
+        (
+            "/algorithm/code_dir",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm.code_dir is required with algorithm.boot_file).",
+        ),
+        (
+            "/algorithm/code_dir",
+            json!("/bucket/none/"),
+            2792,
+            "The boot_file does not belong to the package_id directory.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!(null),
+            2788,
+            "Invalid parameter(algorithm.boot_file is required).",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/other/train.py"),
+            2792,
+            "The boot_file does not belong to the package_id directory.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/rules/code/none.py"),
+            2758,
+            "code startup file path error.",
+        ),
+        (
+            "/algorithm/boot_file",
+            json!("/bucket/rules/code/data.txt"),
+            2758,
+            "code startup file path error.",
+        ),
+        (
+            "/algorithm/command",
+            json!("ls"),
+            2788,
+            "Invalid parameter(algorithm.command must not stand beside algorithm.boot_file).",
+        ),
+        (
+            "/algorithm/engine",
+            json!({"engine_name": "PyTorch"}),
+            2788,
+            "Invalid parameter(algorithm.engine must have engine_id, or engine_name and engine_version, or image_url).",
+        ),
+        (
+            "/algorithm/local_code_dir",
+            json!("/tmp"),
+            2857,
+            "The local_code_dir parameter verification failed for reason(it must be a directory below /home)",
+        ),
+        (
+            "/algorithm/working_dir",
+            json!("/home/../tmp"),
+            2859,
+            "The working_dir parameter verification failed for reason(the steps . and .. are not allowed)",
+        ),
+        (
+            "/algorithm/parameters",
+            json!({}),
+            2788,
+            "Invalid parameter(algorithm.parameters must be an array).",
+        ),
+        (
+            "/algorithm/parameters",
+            json!([{"name": "n", "value": 1}]),
+            2788,
+            "Invalid parameter(algorithm.parameters[0].value must be a string).",
+        ),
+        (
+            "/algorithm/parameters",
+            json!([{"name": "n", "value": "\0"}]),
+            2788,
+            "Invalid parameter(algorithm.parameters[0].value must not contain NUL characters).",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([{"name": "../x", "remote": {"obs": {"obs_url": "/b/"}}}]),
+            2788,
+            "Invalid parameter(algorithm.inputs[0].name must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([channel("a"), channel("a")]),
+            2753,
+            "input and output channel information is not standardized.",
+        ),
+        (
+            "/algorithm/inputs",
+            json!([{"name": "a"}]),
+            2788,
+            "Invalid parameter(algorithm.inputs[0].remote is required).",
+        ),
+        (
+            "/algorithm/outputs",
+            json!([{"name": "a-b", "access_method": "env", "remote": {"obs": {"obs_url": "/b/"}}}]),
+            2788,
+            "Invalid parameter(algorithm.outputs[0].name must be the name of an environment variable, as access_method is env).",
+        ),
+        (
+            "/algorithm/environments",
+            json!([]),
+            2788,
+            "Invalid parameter(algorithm.environments must be an object).",
+        ),
+        (
+            "/algorithm/environments",
+            json!({"A=B": ""}),
+            2788,
+            "Invalid parameter(algorithm.environments must have names of letters, digits and underscores that do not start with a digit).",
+        ),
+        (
+            "/algorithm/environments",
+            json!({"A": "$B"}),
+            2788,
+            "Invalid parameter(algorithm.environments.A must not refer to variables by $).",
+        ),
+        (
+            "/algorithm/environments",
+            json!(many),
+            2788,
+            "Invalid parameter(algorithm.environments must have at most 100 pairs).",
+        ),
+        (
+            "/spec",
+            json!(null),
+            2788,
+            "Invalid parameter(spec is required).",
+        ),
+        (
+            "/spec/resource/flavor_id",
+            json!(null),
+            2788,
+            "Invalid parameter(spec.resource.flavor_id is required where there is no spec.resource.pool_id).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!("1"),
+            2788,
+            "Invalid parameter(spec.resource.node_count must be an integer).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!(0),
+            2788,
+            "Invalid parameter(spec.resource.node_count must be 1 or more).",
+        ),
+        (
+            "/spec/resource/node_count",
+            json!(17),
+            2793,
+            "The number of flavor instances (17) exceeds the maximum (16).",
+        ),
+        (
+            "/spec/auto_stop",
+            json!({"time_unit": "DAYS", "duration": 1}),
+            2788,
+            "Invalid parameter(spec.auto_stop.time_unit must be HOURS).",
+        ),
+        (
+            "/spec/auto_stop",
+            json!({"time_unit": "HOURS", "duration": 0}),
+            2788,
+            "Invalid parameter(spec.auto_stop.duration must be between 1 and 72).",
+        ),
+    ] {
+        let mut job = site.script("rules", "");
+        set(&mut job, pointer, value);
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(
+            reply.error(),
+            (400, format!("ModelArts.{code}")),
+            "{pointer}: {}",
+            reply.text
+        );
+        assert_eq!(reply.json()["error_msg"], message, "{pointer}");
+        assert!(reply.json()["error_solution"].is_string(), "{pointer}");
+    }
+    assert_eq!(site.emulator.requests()["CreateTrainingJob"].executed, 0);
+
+    let mut job = site.script("rules", "");
+    job["algorithm"]["code_dir"] = "/bucket/none/".into();
+    job["algorithm"]["boot_file"] = "/bucket/none/train.py".into();
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.json()["error_msg"], "code directory path error.");
+    assert_eq!(reply.error(), (400, "ModelArts.2757".to_owned()));
+}
+
+#[tokio::test]
+async fn a_custom_image_needs_image_and_command() {
+    let site = Site::start().await;
+    let job = |algorithm: Value| {
+        json!({
+            "kind": "job",
+            "metadata": {"name": "custom"},
+            "algorithm": algorithm,
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+        })
+    };
+    let image = json!({"image_url": "org/image:1"});
+    for (algorithm, code, message) in [
+        (
+            json!({"command": "ls"}),
+            2806,
+            "Custom image jobs command and engine.url cannot be empty.",
+        ),
+        (
+            json!({"engine": image}),
+            2806,
+            "Custom image jobs command and engine.url cannot be empty.",
+        ),
+        (
+            json!({"engine": image, "command": "a\nb"}),
+            2788,
+            "Invalid parameter(algorithm.command must not contain line breaks).",
+        ),
+        (
+            json!({}),
+            2788,
+            "Invalid parameter(algorithm.boot_file is required).",
+        ),
+    ] {
+        let reply = site.client.post("/training-jobs", &job(algorithm)).await;
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
+        assert_eq!(reply.json()["error_msg"], message);
+    }
+    let accepted = job(json!({"engine": image, "command": "true"}));
+    assert_eq!(
+        site.client.post("/training-jobs", &accepted).await.status,
+        StatusCode::CREATED
+    );
+}
+
+#[tokio::test]
+async fn fields_that_would_be_ignored_are_refused() {
+    let site = Site::start().await;
+    for (pointer, value, what) in [
+        (
+            "/kind",
+            json!("visualization_job"),
+            "the job kind \"visualization_job\"",
+        ),
+        ("/train_type", json!("SFT"), "the request field train_type"),
+    ] {
+        let mut job = site.script("ignored", "");
+        set(&mut job, pointer, value);
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(
+            reply.error(),
+            (501, "Emulator.0501".to_owned()),
+            "{pointer}: {}",
+            reply.text
+        );
+        assert_eq!(
+            reply.json()["error_msg"],
+            format!(
+                "This emulator does not model {what}, so it refuses instead of guessing what the service would do."
+            )
+        );
+    }
+}
