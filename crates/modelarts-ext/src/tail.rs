@@ -249,7 +249,10 @@ mod tests {
         let piece = line(&log);
         log.push_str("\rx");
         // The line so far; what follows is begun.
-        assert_eq!(tail.advance(&window(&log, usize::MAX)), [piece.clone()]);
+        assert_eq!(
+            tail.advance(&window(&log, usize::MAX)),
+            std::slice::from_ref(&piece)
+        );
         log.push_str(&"ä".repeat(LONGEST));
         log.push_str("\nnext\n");
         let items = tail.advance(&window(&log, usize::MAX));

@@ -448,7 +448,8 @@ async fn metrics_are_series_from_the_start_of_the_job() {
     let site = Site::start().await;
     let seeds = json!({"jobs": [
         {"name": "new", "phase": "Pending"},
-        {"name": "measured", "phase": "Running", "started": "2026-01-15T08:20:30Z",
+        {"name": "measured", "phase": "Running",
+         "created": "2026-01-15T08:20:00Z", "started": "2026-01-15T08:20:30Z",
          "metrics": {"worker-0": {"memUsage": [-1, -1, 12.5, -1, 0]}}},
     ]});
     let seeds = Seeds::from_json(&seeds.to_string()).unwrap();

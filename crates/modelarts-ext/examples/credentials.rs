@@ -1,0 +1,88 @@
+//! The ways to say who you are: `cargo run --example credentials`.
+//!
+//! It starts the emulator in this process, which knows a user with keys and a password.
+//! On the service, `Client::connect_from_env()` is mostly all that is needed.
+
+mod local;
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    time::{Duration, SystemTime},
+};
+
+use modelarts_emulator::Emulator;
+use modelarts_ext::{
+    Client, ClientBuilder, Credentials, FetchCredentials, Fetched, Password, Tools, api::BoxFuture,
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let with_password = Emulator::builder().password("open sesame");
+    let (emulator, client) = local::start(with_password).await?;
+    show("Keys in code", &client).await?;
+
+    // `Client::from_env()` takes the same from the variables of the process, and from files.
+    let variables = HashMap::from([
+        ("MODELARTS_ENDPOINT", emulator.url().to_owned()),
+        ("HUAWEICLOUD_SDK_PROJECT_ID", emulator.project_id().into()),
+        ("HUAWEICLOUD_SDK_AK", emulator.access_key().into()),
+        ("HUAWEICLOUD_SDK_SK", emulator.secret_key().into()),
+    ]);
+    let from_vars = ClientBuilder::from_vars(move |name| variables.get(name).cloned());
+    show("Keys in variables", &from_vars.build()?).await?;
+
+    // A user logs in and gets a token, which is kept and renewed before it ends. The token
+    // says which project it is for, so `connect` need not be told.
+    let login = Password::new(emulator.url(), "emulator", "open sesame")
+        .domain("emulator")
+        .project_id(emulator.project_id());
+    let builder = Client::builder().endpoint(emulator.url());
+    let client = builder.credentials(login.renewing()).connect().await?;
+    show("A password", &client).await?;
+
+    // Keys from a place that this crate does not know.
+    let vault = Vault {
+        keys: Credentials::keys(emulator.access_key(), emulator.secret_key()),
+    };
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(vault.renewing())
+        .build()?;
+    show("A vault", &client).await?;
+
+    // Secrets are never shown.
+    let keys = Credentials::keys(emulator.access_key(), emulator.secret_key());
+    println!("{keys:?}");
+    emulator.shutdown().await;
+    Ok(())
+}
+
+async fn show(how: &str, client: &Client) -> Result<(), modelarts_ext::Error> {
+    let jobs = client.training_jobs().list().collect(10).await?;
+    println!(
+        "{how}: project {}, {} jobs",
+        client.project_id(),
+        jobs.len()
+    );
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Vault {
+    keys: Credentials,
+}
+
+impl FetchCredentials for Vault {
+    fn fetch<'a>(
+        &'a self,
+        tools: &'a Tools,
+    ) -> BoxFuture<'a, Result<Fetched, modelarts_ext::Error>> {
+        Box::pin(async {
+            // A real one asks over `tools.http`. This one is asked again before the hour ends.
+            let end: SystemTime = tools.clock.now() + Duration::from_secs(3600);
+            Ok(Fetched::new(self.keys.clone()).expires_at(end))
+        })
+    }
+}

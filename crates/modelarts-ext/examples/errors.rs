@@ -1,0 +1,75 @@
+//! What can be asked of an error: `cargo run --example errors`.
+//!
+//! It starts the emulator in this process, and has it answer as a service does on a bad
+//! day.
+
+mod local;
+
+use std::{error::Error, time::Duration};
+
+use modelarts_emulator::{Emulator, Fault, FaultRule};
+use modelarts_ext::{Client, RetryPolicy};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (emulator, client) = local::start(Emulator::builder()).await?;
+
+    // What is wrong with a job is said before anything is sent, all of it at once.
+    let wrong = client.training_jobs().create("no such name!").submit();
+    if let Err(error) = wrong.await {
+        for violation in error.violations() {
+            println!("{violation}");
+        }
+    }
+
+    // There is no such job.
+    look(&client).await?;
+
+    // A fault that passes is not even seen: the call is sent again.
+    let reset = FaultRule::times(2, "ListTrainingJobs", Fault::Reset);
+    emulator.faults().add(reset)?;
+    client.training_jobs().list().collect(10).await?;
+    let sent = emulator.requests()["ListTrainingJobs"].received;
+    println!("A list was asked for {sent} times");
+
+    // One that does not pass, for a client that does not try for long.
+    let busy = Fault::Status {
+        status: 429,
+        retry_after: Some(1),
+        error_code: None,
+        error_msg: None,
+    };
+    let show = "ShowTrainingJobDetails";
+    emulator.faults().add(FaultRule::times(5, show, busy))?;
+    let hasty = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(modelarts_ext::Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
+        .retry(RetryPolicy::none())
+        .timeout(Duration::from_secs(5))
+        .build()?;
+    look(&hasty).await?;
+    emulator.shutdown().await;
+    Ok(())
+}
+
+/// Looks for a job, and says what can be done when that fails.
+async fn look(client: &Client) -> Result<(), modelarts_ext::Error> {
+    match client.training_jobs().get("cf63aba9").await {
+        Ok(job) => println!("{} is {}", job.name(), job.phase()),
+        Err(error) if error.is_not_found() => {
+            println!("No such job: {}", error.advice().unwrap_or_default());
+        }
+        Err(error) if error.is_throttled() => println!(
+            "Too many requests; again in {:?} (request {:?}, sent {} times)",
+            error.retry_after(),
+            error.request_id(),
+            error.attempts(),
+        ),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
