@@ -304,6 +304,7 @@ mod sign;
 mod tail;
 mod tls;
 mod token;
+mod told;
 mod transport;
 mod trial;
 mod violation;
