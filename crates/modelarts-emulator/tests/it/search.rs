@@ -101,8 +101,10 @@ async fn filters_narrow_the_list() {
 
 #[tokio::test]
 async fn a_search_is_in_one_workspace() {
+    const OTHER: &str = "0123456789abcdef0123456789abcdef";
+    const NONE: &str = "fedcba9876543210fedcba9876543210";
     let site = Site::start().await;
-    for (name, workspace) in [("here", None), ("there", Some("w"))] {
+    for (name, workspace) in [("here", None), ("there", Some(OTHER))] {
         let mut job = site.script(name, "");
         if let Some(workspace) = workspace {
             job["metadata"]["workspace_id"] = workspace.into();
@@ -112,8 +114,11 @@ async fn a_search_is_in_one_workspace() {
     // The documented default.
     assert_eq!(names(&site, json!({})).await, ["here"]);
     assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
-    assert_eq!(names(&site, json!({"workspace_id": "w"})).await, ["there"]);
-    assert_eq!(names(&site, json!({"workspace_id": "v"})).await, [""; 0]);
+    assert_eq!(
+        names(&site, json!({"workspace_id": OTHER})).await,
+        ["there"]
+    );
+    assert_eq!(names(&site, json!({"workspace_id": NONE})).await, [""; 0]);
 }
 
 #[tokio::test]
