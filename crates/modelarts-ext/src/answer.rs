@@ -1,6 +1,6 @@
 //! What came of a call: an answer with its facts, or an error with them.
 
-use std::{fmt, ops::Deref, time::Duration};
+use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use modelarts_api::{Failure, decode, lenient::Dropped, types};
@@ -9,6 +9,7 @@ use crate::{
     error::{Error, ErrorKind},
     mismatch,
     record::Facts,
+    told::Told,
 };
 
 /// What an operation answered, and what is known about the call.
@@ -27,6 +28,17 @@ impl<T> Answer<T> {
     /// As [`into_inner`](Self::into_inner), where it lies.
     pub(crate) fn into_boxed(self) -> Box<T> {
         self.value
+    }
+
+    /// What is kept about the call.
+    pub(crate) fn told(&self) -> Arc<Told> {
+        let facts = &self.facts;
+        Arc::new(Told {
+            request_id: facts.request_id.clone(),
+            attempts: facts.attempts,
+            elapsed: facts.elapsed,
+            body: facts.body.clone().unwrap_or_default(),
+        })
     }
 
     /// The HTTP status.

@@ -168,6 +168,7 @@ impl<T: Send + 'static> Rows<T> {
                     let asking = client.call(|api| ask(&client, api, offset, i64::from(limit)));
                     let answer = asking.await?;
                     let dropped = answer.dropped().rows;
+                    let told = answer.told();
                     let part = part(answer.into_inner());
                     Ok(Batch {
                         items: part.items,
@@ -175,6 +176,7 @@ impl<T: Send + 'static> Rows<T> {
                         count: part.count,
                         limit: part.limit,
                         dropped,
+                        told,
                     })
                 })
             }),

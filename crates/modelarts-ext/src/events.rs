@@ -255,6 +255,7 @@ impl Source for Events {
                 })
                 .await?;
             let dropped = answer.dropped().rows;
+            let told = answer.told();
             let answer = answer.into_inner();
             Ok(Batch {
                 items: answer.events.into_iter().map(Event::new).collect(),
@@ -262,6 +263,7 @@ impl Source for Events {
                 count: None,
                 limit: answer.limit,
                 dropped,
+                told,
             })
         })
     }

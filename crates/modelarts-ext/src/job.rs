@@ -1,12 +1,22 @@
 //! Training jobs: found, watched and ended.
 
-use std::{fmt, time::SystemTime};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 
 use crate::{
-    client::Client, clock::from_epoch_millis, create::CreateJob, error::Error, events::Events,
-    job_follow::FollowJob, list::ListJobs, logs::Logs, wait::Wait, wait_all::WaitAll,
+    answer::Answer,
+    client::Client,
+    clock::from_epoch_millis,
+    create::CreateJob,
+    error::Error,
+    events::Events,
+    job_follow::FollowJob,
+    list::ListJobs,
+    logs::Logs,
+    told::{Told, accessors},
+    wait::Wait,
+    wait_all::WaitAll,
 };
 
 /// With these codes the service refuses to stop a job that is not in a phase for it, or
@@ -35,11 +45,12 @@ impl TrainingJobs {
     /// [`Error::is_not_found`] when there is no such job.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
         let id = parse_id(id.as_ref())?;
-        let details = show(&self.client, &id).await?;
+        let answer = show(&self.client, &id).await?;
         Ok(Job {
             client: self.client.clone(),
             id,
-            details,
+            told: answer.told(),
+            details: answer.into_boxed(),
         })
     }
 
@@ -71,16 +82,22 @@ pub struct Job {
     id: types::TrainingJobId,
     // Some kilobytes, which are not to be moved around.
     details: Box<TrainingJob>,
+    told: Arc<Told>,
 }
 
 impl Job {
     /// A job from an answer of the service. `None` when the answer has no usable id.
-    pub(crate) fn from_details(client: Client, details: Box<TrainingJob>) -> Option<Self> {
+    pub(crate) fn from_details(
+        client: Client,
+        details: Box<TrainingJob>,
+        told: Arc<Told>,
+    ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {
             client,
             id,
             details,
+            told,
         })
     }
 
@@ -161,6 +178,15 @@ impl Job {
         &self.details
     }
 
+    accessors!();
+
+    /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
+    /// job is from a list; see [`Page::raw`](crate::Page::raw) then.
+    #[must_use]
+    pub fn raw(&self) -> &[u8] {
+        &self.told.body
+    }
+
     /// Where the outputs lie: the name of each channel, and its OBS path.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details.algorithm.as_ref().map(|a| &a.outputs);
@@ -175,7 +201,9 @@ impl Job {
     /// # Errors
     /// As [`TrainingJobs::get`].
     pub async fn refresh(&mut self) -> Result<(), Error> {
-        self.details = show(&self.client, &self.id).await?;
+        let answer = show(&self.client, &self.id).await?;
+        self.told = answer.told();
+        self.details = answer.into_boxed();
         Ok(())
     }
 
@@ -220,7 +248,7 @@ impl Job {
             })
             .await;
         let refused = match stopped {
-            Ok(answer) => return Ok(self.now(answer.into_boxed())),
+            Ok(answer) => return Ok(self.now(answer)),
             Err(error) => error,
         };
         let stale = refused.code().is_some_and(|code| MOVED_ON.contains(&code));
@@ -228,7 +256,7 @@ impl Job {
             return Err(refused);
         }
         match show(&self.client, &self.id).await {
-            Ok(details) => Some(self.now(details))
+            Ok(answer) => Some(self.now(answer))
                 .filter(|job| job.phase() == Phase::Terminating || job.is_final())
                 .ok_or(refused),
             Err(_) => Err(refused),
@@ -256,11 +284,13 @@ impl Job {
         }
     }
 
-    /// The same job with other details.
-    fn now(&self, details: Box<TrainingJob>) -> Self {
+    /// The same job as it is by this answer.
+    fn now(&self, answer: Answer<TrainingJob>) -> Self {
         Self {
-            details,
-            ..self.clone()
+            client: self.client.clone(),
+            id: self.id.clone(),
+            told: answer.told(),
+            details: answer.into_boxed(),
         }
     }
 }
@@ -292,14 +322,13 @@ pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
     })
 }
 
-async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Box<TrainingJob>, Error> {
-    let answer = client
+async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Answer<TrainingJob>, Error> {
+    client
         .call(|api| {
             api.show_training_job_details()
                 .project_id(client.project().clone())
                 .training_job_id(id.clone())
                 .send()
         })
-        .await?;
-    Ok(answer.into_boxed())
+        .await
 }

@@ -418,6 +418,7 @@ mod sign;
 mod tail;
 mod tls;
 mod token;
+mod told;
 mod transport;
 mod trial;
 mod violation;

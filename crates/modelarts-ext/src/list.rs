@@ -1,6 +1,6 @@
 //! The job search.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{BoxFuture, Offset, types};
@@ -245,12 +245,17 @@ impl Source for Search {
                 })
                 .await?;
             let mut dropped = answer.dropped().rows;
+            let told = answer.told();
+            let of_row = Arc::new(told.without_body());
             let answer = answer.into_inner();
             let found = answer.items.len();
             let items: Vec<Job> = answer
                 .items
                 .into_iter()
-                .filter_map(|details| Job::from_details(self.client.clone(), Box::new(details)))
+                .filter_map(|details| {
+                    let of_row = Arc::clone(&of_row);
+                    Job::from_details(self.client.clone(), Box::new(details), of_row)
+                })
                 .collect();
             // A job without an id cannot be asked for anything.
             dropped += found - items.len();
@@ -260,6 +265,7 @@ impl Source for Search {
                 count: answer.count,
                 limit: answer.limit,
                 dropped,
+                told,
             })
         })
     }

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 use modelarts_api::{BoxFuture, Offset, Operation, Pagination};
 
-use crate::{error::Error, learned::Learned, pager::Pager, position::Position};
+use crate::{
+    error::Error,
+    learned::Learned,
+    pager::Pager,
+    position::Position,
+    told::{Told, accessors},
+};
 
 /// A stream of results that can be polled as it is.
 pub type Results<T> = BoxStream<'static, Result<T, Error>>;
@@ -27,6 +33,17 @@ pub struct Page<T> {
     pub dropped: usize,
     /// The position behind this page, to go on from another time.
     pub position: Position,
+    pub(crate) told: Arc<Told>,
+}
+
+impl<T> Page<T> {
+    accessors!();
+
+    /// The answer as it came, with the rows that came before and those that were left out.
+    #[must_use]
+    pub fn raw(&self) -> &[u8] {
+        &self.told.body
+    }
 }
 
 /// Rows as one request brings them.
@@ -39,6 +56,7 @@ pub(crate) struct Batch<T> {
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,
     pub(crate) dropped: usize,
+    pub(crate) told: Arc<Told>,
 }
 
 /// What a list needs to be paged.

@@ -291,6 +291,7 @@ impl<S: Source> Pager<S> {
             total,
             dropped: batch.dropped,
             position: self.position(),
+            told: batch.told,
         }))
     }
 

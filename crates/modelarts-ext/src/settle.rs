@@ -86,7 +86,8 @@ fn text<'a>(body: &'a Value, way: &str) -> &'a str {
 
 async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
     let answer = create_call::send(client, body).await?;
-    Job::from_details(client.clone(), answer.into_boxed()).ok_or_else(Error::no_id)
+    let told = answer.told();
+    Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
 }
 
 fn unsettled(error: Error, name: &str) -> Error {

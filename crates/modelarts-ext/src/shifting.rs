@@ -194,6 +194,7 @@ impl Table {
                 _ => Some(i64::from(used)),
             },
             dropped: 0,
+            told: Arc::default(),
         }
     }
 }

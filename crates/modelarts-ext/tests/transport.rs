@@ -9,6 +9,7 @@ mod support;
 
 use std::time::Duration;
 
+use futures::TryStreamExt;
 use modelarts_ext::{
     ErrorKind, RetryPolicy,
     types::{Language, Phase},
@@ -64,6 +65,35 @@ async fn requests_name_the_program_and_the_language() {
     let both = format!("trainer/7 {own}");
     assert_eq!(header(&requests[1], "user-agent"), Some(&*both));
     assert_eq!(header(&requests[1], "x-language"), Some("zh-cn"));
+}
+
+#[tokio::test]
+async fn what_is_known_about_a_call_is_kept_with_what_it_brought() {
+    let list = format!(r#"{{"total":1,"items":[{JOB}]}}"#);
+    let id = "x-request-id: r2\r\n";
+    let server = Server::start([
+        unavailable(),
+        json_answer("200 OK", id, JOB),
+        json_answer("200 OK", "", JOB),
+        json_answer("200 OK", id, &list),
+    ])
+    .await;
+    let clock = TestClock::new();
+    let client = server.client(&clock).build().unwrap();
+    let mut job = client.training_jobs().get("j").await.unwrap();
+    assert_eq!((job.request_id(), job.attempts()), (Some("r2"), 2));
+    assert_eq!([job.elapsed()], *clock.slept());
+    assert_eq!(job.raw(), JOB.as_bytes());
+    job.refresh().await.unwrap();
+    assert_eq!((job.request_id(), job.attempts()), (None, 1));
+
+    let mut pages = client.training_jobs().list().pages();
+    let page = pages.try_next().await.unwrap().unwrap();
+    assert_eq!((page.request_id(), page.attempts()), (Some("r2"), 1));
+    assert_eq!(page.raw(), list.as_bytes());
+    // The page is not kept in memory for one of its rows.
+    assert_eq!(page.items[0].request_id(), Some("r2"));
+    assert_eq!(page.items[0].raw(), b"");
 }
 
 #[tokio::test]

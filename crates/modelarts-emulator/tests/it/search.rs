@@ -193,8 +193,10 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
 
 #[tokio::test]
 async fn a_search_is_in_one_workspace() {
+    const OTHER: &str = "0123456789abcdef0123456789abcdef";
+    const NONE: &str = "fedcba9876543210fedcba9876543210";
     let site = Site::start().await;
-    for (name, workspace) in [("here", None), ("there", Some("w"))] {
+    for (name, workspace) in [("here", None), ("there", Some(OTHER))] {
         let mut job = site.script(name, "");
         if let Some(workspace) = workspace {
             job["metadata"]["workspace_id"] = workspace.into();
@@ -204,8 +206,11 @@ async fn a_search_is_in_one_workspace() {
     // The documented default.
     assert_eq!(names(&site, json!({})).await, ["here"]);
     assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
-    assert_eq!(names(&site, json!({"workspace_id": "w"})).await, ["there"]);
-    assert_eq!(names(&site, json!({"workspace_id": "v"})).await, [""; 0]);
+    assert_eq!(
+        names(&site, json!({"workspace_id": OTHER})).await,
+        ["there"]
+    );
+    assert_eq!(names(&site, json!({"workspace_id": NONE})).await, [""; 0]);
 }
 
 #[tokio::test]
