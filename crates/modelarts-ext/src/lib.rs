@@ -232,6 +232,8 @@ mod create_code;
 mod create_data;
 mod create_extras;
 mod create_place;
+#[cfg(test)]
+mod described_codes;
 mod document;
 mod draft;
 mod ending;
