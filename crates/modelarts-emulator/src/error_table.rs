@@ -113,7 +113,53 @@ const ROWS: &[Row] = &[
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
     use super::*;
+    use crate::error::ApiError;
+
+    /// Codes and statuses of all operations of the description.
+    fn described() -> BTreeSet<(String, u16)> {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
+        let text = std::fs::read_to_string(file).unwrap();
+        let description: Value = serde_saphyr::from_str(&text).unwrap();
+        let items = description["paths"].as_object().unwrap().values();
+        let operations = items.flat_map(|item| item.as_object().unwrap().values());
+        operations
+            .filter_map(|operation| operation["x-error-codes"].as_array())
+            .flatten()
+            .map(|row| {
+                let status = u16::try_from(row["status"].as_u64().unwrap()).unwrap();
+                (row["code"].as_str().unwrap().to_owned(), status)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_answer_of_the_service_is_described() {
+        let described = described();
+        let made_elsewhere = [
+            ApiError::no_permission(""),
+            ApiError::events_query(),
+            ApiError::body_too_large(),
+        ];
+        // The last two are what a fault says that names a status only.
+        let answers = ROWS
+            .iter()
+            .map(|row| (format!("ModelArts.{}", row.number), row.status))
+            .chain(made_elsewhere.map(|error| (error.code, error.status.as_u16())))
+            .chain([
+                ("ModelArts.2799".to_owned(), 429),
+                ("ModelArts.2950".to_owned(), 500),
+            ]);
+        let missing: Vec<_> = answers
+            .filter(|answer| !described.contains(answer))
+            .collect();
+        // A method that no operation has.
+        assert_eq!(missing, [("ModelArts.2803".to_owned(), 405)]);
+    }
 
     #[test]
     fn placeholders_are_filled_from_the_left() {

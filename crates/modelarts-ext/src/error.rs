@@ -66,6 +66,22 @@ pub enum ErrorKind {
 
 /// Service codes that mean "there is no such thing", whatever the HTTP status is.
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+/// Codes that ask to come back when something else is done, whatever the status is: a log,
+/// values of metrics, results of an evaluation, an algorithm that is being created, an image
+/// that is being saved, a job that does not run yet, a pool that starts.
+const NOT_READY: [&str; 8] = [
+    "ModelArts.2776",
+    "ModelArts.2777",
+    "ModelArts.2797",
+    "ModelArts.2817",
+    "ModelArts.2818",
+    "ModelArts.2880",
+    "ModelArts.2883",
+    "ModelArts.2887",
+];
+/// Codes whose status does not say that they pass: the size of a channel took too long to
+/// find out, the state changed underneath the call.
+const PASSING: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
 /// Service codes for calls that come too often.
 const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
 /// The number of the gateway's code for that.
@@ -281,22 +297,12 @@ impl Error {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
     }
 
-    /// Whether what was asked for will exist later, such as the log of a job that is not
-    /// running yet, an algorithm that is still being made, or a pool that starts.
+    /// Whether what was asked for will exist or be possible later, such as the log of a
+    /// job that is not running yet, or a node of a pool that is still starting.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         self.0.kind == ErrorKind::NotReady
-            || matches!(
-                self.code(),
-                Some(
-                    "ModelArts.2776"
-                        | "ModelArts.2777"
-                        | "ModelArts.2797"
-                        | "ModelArts.2817"
-                        | "ModelArts.2818"
-                        | "ModelArts.2887"
-                )
-            )
+            || self.code().is_some_and(|code| NOT_READY.contains(&code))
     }
 
     /// Whether the same call may succeed later without anything being changed.
@@ -307,9 +313,9 @@ impl Error {
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
-                    || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
                     || self.is_not_ready()
-                    || matches!(self.code(), Some("ModelArts.2835" | "ModelArts.2878"))
+                    || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
+                    || self.code().is_some_and(|code| PASSING.contains(&code))
             }
             _ => false,
         }

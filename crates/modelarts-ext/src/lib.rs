@@ -343,6 +343,8 @@ mod create_data;
 mod create_extras;
 mod create_place;
 mod deadline;
+#[cfg(test)]
+mod described_codes;
 mod document;
 mod draft;
 mod ending;

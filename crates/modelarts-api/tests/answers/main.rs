@@ -8,6 +8,7 @@ mod cases;
 mod description;
 mod documents;
 mod every_field;
+mod examples;
 mod fuzz;
 #[path = "../../codegen/spelling.rs"]
 mod spelling;

@@ -1,0 +1,100 @@
+//! Every example of a body in the description, also of requests, through its type and
+//! back: nothing that a reader of the description sees is lost on the way.
+
+use std::collections::BTreeSet;
+
+use modelarts_api::{OPERATIONS, lenient::Dropped};
+use serde_json::{Map, Value, json};
+
+use crate::types;
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// The bodies of a request or an answer: the name of their schema, and the examples.
+struct Body<'a> {
+    place: String,
+    schema: &'a str,
+    examples: Vec<&'a Value>,
+}
+
+fn bodies<'a>(root: &'a Value, operation: &'a Value) -> Vec<Body<'a>> {
+    let id = operation["operationId"].as_str().unwrap();
+    let request = operation.get("requestBody").map(|body| ("request", body));
+    let answers = operation["responses"].as_object().unwrap().iter();
+    let answers = answers.map(|(status, answer)| (status.as_str(), answer));
+    let mut bodies = Vec::new();
+    for (what, body) in request.into_iter().chain(answers) {
+        let contents = follow(root, body)["content"].as_object();
+        for content in contents.into_iter().flat_map(Map::values) {
+            let reference = content["schema"]["$ref"].as_str().unwrap();
+            let named = content["examples"].as_object();
+            let named = named.into_iter().flat_map(Map::values);
+            let examples = named.map(|example| &follow(root, example)["value"]);
+            bodies.push(Body {
+                place: format!("{id}, {what}"),
+                schema: reference.strip_prefix(SCHEMAS).unwrap(),
+                examples: content.get("example").into_iter().chain(examples).collect(),
+            });
+        }
+    }
+    bodies
+}
+
+fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+    match value.get("$ref").and_then(Value::as_str) {
+        Some(reference) => root.pointer(&reference[1..]).unwrap(),
+        None => value,
+    }
+}
+
+/// The same without what says nothing, and with one spelling of each number: 1 and 1.0
+/// are one number in JSON.
+fn meaning(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64().unwrap()),
+        Value::Array(list) => list.iter().map(meaning).collect(),
+        Value::Object(object) => {
+            let entries = object.iter().map(|(key, value)| (key, meaning(value)));
+            let nothing = [json!(null), json!([]), json!({})];
+            let said = entries.filter(|(_, value)| !nothing.contains(value));
+            Value::Object(said.map(|(key, value)| (key.clone(), value)).collect())
+        }
+        value => value.clone(),
+    }
+}
+
+#[test]
+fn every_example_of_a_body_survives_its_type() {
+    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let (mut visited, mut survived) = (BTreeSet::new(), 0);
+    for item in root["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let Some(id) = operation["operationId"].as_str() else {
+                continue;
+            };
+            visited.insert(id);
+            for body in bodies(&root, operation) {
+                assert!(!body.examples.is_empty(), "{}: no example", body.place);
+                for example in body.examples {
+                    let sent = serde_json::to_vec(example).unwrap();
+                    let trip = types::of(body.schema)(&sent);
+                    let (returned, dropped) =
+                        trip.unwrap_or_else(|error| panic!("{}: {error}", body.place));
+                    assert_eq!(meaning(&returned), meaning(example), "{}", body.place);
+                    assert_eq!(dropped, Dropped::default(), "{}", body.place);
+                    survived += 1;
+                }
+            }
+        }
+    }
+    let operations: BTreeSet<_> = OPERATIONS.iter().map(|row| row.id).collect();
+    assert_eq!(visited, operations);
+    assert_eq!(visited.len(), 55);
+    assert!(survived > 100, "{survived}");
+}
+
+#[test]
+fn meaning_is_not_lost_with_what_says_nothing() {
+    let sent = json!({ "a": null, "b": [], "c": { "d": {} }, "e": [1, 1.5, "", false] });
+    assert_eq!(meaning(&sent), json!({ "e": [1.0, 1.5, "", false] }));
+}

@@ -1,0 +1,80 @@
+//! What the description says about codes of the service, held against what our errors
+//! say about them.
+
+use modelarts_api::types::ApiError;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::{Error, ErrorKind, refusal};
+
+/// A row of `x-error-codes`, and the effect of its operation.
+struct Row {
+    effect: String,
+    code: String,
+    status: u16,
+    retry: String,
+}
+
+fn rows() -> Vec<Row> {
+    let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let mut rows = Vec::new();
+    for item in description["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            for row in operation["x-error-codes"].as_array().into_iter().flatten() {
+                rows.push(Row {
+                    effect: text(&operation["x-effect"]),
+                    code: text(&row["code"]),
+                    status: u16::try_from(row["status"].as_u64().unwrap()).unwrap(),
+                    retry: text(&row["retry"]),
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// The error that a caller gets.
+fn error(row: &Row) -> Error {
+    if row.status == 204 {
+        // It has no body, so the code is only in the documents.
+        return Error::new(ErrorKind::NotReady, "").with_status(row.status);
+    }
+    let mut body = ApiError::default();
+    body.error_code = Some(row.code.clone());
+    Error::service(row.status, &body)
+}
+
+fn asks_for_a_new_token(row: &Row) -> bool {
+    let body = json!({ "error_code": row.code }).to_string();
+    let status = StatusCode::from_u16(row.status).unwrap();
+    refusal::read(status, body.as_bytes()) == Some(refusal::Refusal::Expired)
+}
+
+/// After these nobody knows whether something was made. The call is not sent again, as
+/// the description says; that the same call may succeed later is true all the same.
+fn may_have_been_made(row: &Row) -> bool {
+    row.effect == "create" && matches!(row.status, 408 | 500)
+}
+
+#[test]
+fn errors_say_of_every_code_what_the_description_says() {
+    let rows = rows();
+    assert!(rows.len() > 1000, "{}", rows.len());
+    for row in &rows {
+        let error = error(row);
+        let said = (
+            error.is_retryable(),
+            error.is_not_ready(),
+            asks_for_a_new_token(row),
+        );
+        let expected = match row.retry.as_str() {
+            "never" => (may_have_been_made(row), false, false),
+            "backoff" => (true, false, false),
+            "poll" => (true, true, false),
+            "token" => (false, false, true),
+            other => panic!("{other}"),
+        };
+        assert_eq!(said, expected, "{} {} {}", row.code, row.status, row.retry);
+    }
+}
