@@ -63,13 +63,11 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    let late = too_long(&rows);
-    if let Some(late) = &late {
+    // How fast the machine is, nobody here can help: it is said, and fails nothing.
+    if let Some(late) = too_long(&rows) {
         println!("{late}");
     }
-    // On a machine that does other things besides, time says little.
-    let fails = rows.iter().any(|row| row.is_failure(in_ci)) || (in_ci && late.is_some());
-    Ok(if fails {
+    Ok(if rows.iter().any(|row| row.is_failure(in_ci)) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
