@@ -48,10 +48,14 @@ enum Command {
     /// Decodes captured bodies, encodes them again and says what became of each value
     Payload {
         /// The name of a schema, or Empty
-        schema: String,
+        #[arg(required_unless_present = "reference")]
+        schema: Option<String>,
         /// Files with one JSON body each; - is standard input
-        #[arg(required = true)]
+        #[arg(required_unless_present = "reference")]
         files: Vec<PathBuf>,
+        /// A directory with the bodies that the references print, which are not in the repository
+        #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
+        reference: Option<PathBuf>,
     },
     /// Compares the generated types with the description, name by name and field by field
     Schema {
@@ -138,7 +142,11 @@ fn run(command: Command) -> Result<ExitCode> {
             regenerate::rewrite(&args.description, &args.snapshots, &args.packaged)
         }
         Command::Spec { description } => spec::check(&description),
-        Command::Payload { schema, files } => payload::run(&schema, &files),
+        Command::Payload {
+            schema,
+            files,
+            reference,
+        } => payload::run(schema.as_deref(), &files, reference.as_deref()),
         Command::Schema { description } => schema::run(description.as_deref()),
         Command::Breaking { accept: true, .. } => breaking::accept(),
         Command::Breaking { base, .. } => breaking::run(base.as_deref()),

@@ -3,7 +3,7 @@
 
 use std::{
     env,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
@@ -13,21 +13,30 @@ use crate::workspace;
 
 /// The command that holds bodies against `schema`; the files follow.
 pub fn command(schema: &str) -> Command {
+    let mut command = program();
+    command.arg(schema);
+    command
+}
+
+fn program() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .args(["run", "--quiet", "--package", "modelarts-payload"])
         .arg("--manifest-path")
         .arg(workspace::root().join("Cargo.toml"))
-        .args(["--", schema]);
+        .arg("--");
     command
 }
 
-/// Runs it on `files`, which are relative to where the user is.
-pub fn run(schema: &str, files: &[PathBuf]) -> Result<ExitCode> {
-    let status = command(schema)
-        .args(files)
-        .status()
-        .context("cargo could not be started")?;
+/// Runs it on `files`, which are relative to where the user is, or on a directory with
+/// the bodies that the references print.
+pub fn run(schema: Option<&str>, files: &[PathBuf], reference: Option<&Path>) -> Result<ExitCode> {
+    let mut program = program();
+    program.args(schema).args(files);
+    if let Some(directory) = reference {
+        program.arg("--reference").arg(directory);
+    }
+    let status = program.status().context("cargo could not be started")?;
     Ok(if status.success() {
         ExitCode::SUCCESS
     } else {

@@ -3,6 +3,7 @@
 
 mod compare;
 mod pointer;
+mod reference;
 mod schemas;
 mod trip;
 
@@ -13,7 +14,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use crate::{compare::Finding, trip::Report};
@@ -22,39 +23,66 @@ use crate::{compare::Finding, trip::Report};
 #[command(name = "cargo xtask payload")]
 struct Cli {
     /// The name of a schema, or Empty
-    schema: String,
+    #[arg(required_unless_present = "reference")]
+    schema: Option<String>,
     /// Files with one JSON body each; - is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "reference")]
     files: Vec<PathBuf>,
+    /// A directory with the bodies that the references print
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
+    reference: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let Some(trip) = schemas::find(&cli.schema) else {
-        eprintln!("error: {}", schemas::unknown(&cli.schema));
-        return ExitCode::FAILURE;
-    };
-    let mut code = ExitCode::SUCCESS;
-    for file in &cli.files {
-        let report = read(file).and_then(|body| trip(&body));
-        println!("{} as {}", file.display(), cli.schema);
-        match report {
-            Ok(Report { findings, dropped }) => {
-                for finding in &findings {
-                    println!("  {finding}");
-                }
-                println!("  {}", compare::summary(&findings, &dropped));
-                if findings.iter().any(Finding::is_failure) {
-                    code = ExitCode::FAILURE;
-                }
-            }
-            Err(error) => {
-                println!("  FAILED: {error:#}");
-                code = ExitCode::FAILURE;
-            }
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
         }
     }
-    code
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    let mut failed = 0;
+    if let Some(directory) = cli.reference {
+        let bodies = reference::bodies(&directory)?;
+        for (name, schema) in bodies {
+            failed += usize::from(!passes(schema, &directory.join(format!("{name}.json")))?);
+        }
+        println!("{} bodies, {failed} failed", bodies.len());
+    } else {
+        for file in &cli.files {
+            let schema = cli.schema.as_deref().unwrap_or_default();
+            failed += usize::from(!passes(schema, file)?);
+        }
+    }
+    Ok(match failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Takes a file through the type of a schema, says what became of it, and whether nothing
+/// was lost.
+fn passes(schema: &str, file: &Path) -> Result<bool> {
+    let Some(trip) = schemas::find(schema) else {
+        bail!("{}", schemas::unknown(schema));
+    };
+    println!("{} as {schema}", file.display());
+    Ok(match read(file).and_then(|body| trip(&body)) {
+        Ok(Report { findings, dropped }) => {
+            for finding in &findings {
+                println!("  {finding}");
+            }
+            println!("  {}", compare::summary(&findings, &dropped));
+            !findings.iter().any(Finding::is_failure)
+        }
+        Err(error) => {
+            println!("  FAILED: {error:#}");
+            false
+        }
+    })
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {

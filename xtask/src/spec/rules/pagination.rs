@@ -154,8 +154,7 @@ fn has_list(document: &Document, operation: &Operation) -> bool {
     let fields = |schema| entries(document.resolve(schema).get("properties")).map(|(_, it)| it);
     let lists = |schema| is_list(document.resolve(schema));
     answer(operation).is_some_and(|body| {
-        lists(body)
-            || fields(body).any(|field| lists(field) || fields(field).any(|inner| lists(inner)))
+        lists(body) || fields(body).any(|field| lists(field) || fields(field).any(&lists))
     })
 }
 
