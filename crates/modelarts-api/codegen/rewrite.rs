@@ -26,6 +26,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
         }
     }
     Decoding.visit_file_mut(&mut file);
+    OnDemand.visit_file_mut(&mut file);
     Docs.visit_file_mut(&mut file);
     Ok(file)
 }
@@ -285,6 +286,18 @@ impl VisitMut for Decoding {
             }
         }
         visit_mut::visit_expr_mut(self, expr);
+    }
+}
+
+/// Sending an operation decodes its answer, with all types inside. Inline functions are
+/// compiled where they are called, so that programs build what they use and no more.
+struct OnDemand;
+
+impl VisitMut for OnDemand {
+    fn visit_impl_item_fn_mut(&mut self, function: &mut syn::ImplItemFn) {
+        if function.sig.ident == "send" && function.sig.asyncness.is_some() {
+            function.attrs.push(parse_quote!(#[inline]));
+        }
     }
 }
 

@@ -28863,6 +28863,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/batch-delete`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -29008,6 +29009,7 @@ impl<'a> ChangeAlgorithm<'a> {
         self
     }
     ///Sends a `PUT` request to `/v2/{project_id}/algorithms/{algorithm_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
@@ -29159,6 +29161,7 @@ impl<'a> ChangeTrainingExperiment<'a> {
         self
     }
     ///Sends a `PUT` request to `/v2/{project_id}/training-experiments/{experiment_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -29318,6 +29321,7 @@ impl<'a> ChangeTrainingJobDescription<'a> {
         self
     }
     ///Sends a `PUT` request to `/v2/{project_id}/training-jobs/{training_job_id}`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -29455,6 +29459,7 @@ impl<'a> CheckTrainingExperiment<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-experiment-names`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
@@ -29621,6 +29626,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/modelarts-training-job/resource-instances/count`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -29761,6 +29767,7 @@ impl<'a> CreateAlgorithm<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/algorithms`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
@@ -29897,6 +29904,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/gallery-algorithm-publication`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::GalleryPublication>, Error<types::ApiError>> {
@@ -30062,6 +30070,7 @@ impl<'a> CreateSaveImageJob<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
@@ -30216,6 +30225,7 @@ impl<'a> CreateTrainJobTags<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/modelarts-training-job/{training_job_id}/tags/create`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -30351,6 +30361,7 @@ impl<'a> CreateTrainingExperiment<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-experiments`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
@@ -30491,6 +30502,7 @@ impl<'a> CreateTrainingJob<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
@@ -30613,6 +30625,7 @@ impl<'a> DeleteAlgorithm<'a> {
         self
     }
     ///Sends a `DELETE` request to `/v2/{project_id}/algorithms/{algorithm_id}`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -30756,6 +30769,7 @@ impl<'a> DeleteTrainJobTags<'a> {
         self
     }
     ///Sends a `DELETE` request to `/v2/{project_id}/modelarts-training-job/{training_job_id}/tags/delete`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -30877,6 +30891,7 @@ impl<'a> DeleteTrainingExperiment<'a> {
         self
     }
     ///Sends a `DELETE` request to `/v2/{project_id}/training-experiments/{experiment_id}`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -30993,6 +31008,7 @@ impl<'a> DeleteTrainingJob<'a> {
         self
     }
     ///Sends a `DELETE` request to `/v2/{project_id}/training-jobs/{training_job_id}`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -31203,6 +31219,7 @@ impl<'a> ListAlgorithms<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/algorithms`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ListAlgorithmsResponse>, Error<types::ApiError>> {
@@ -31341,6 +31358,7 @@ impl<'a> ListEventCategories<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-event-categories`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -31562,6 +31580,7 @@ impl<'a> ListFtArtifacts<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/ft-artifacts`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ListFtArtifactsResponse>, Error<types::ApiError>> {
@@ -31768,6 +31787,7 @@ impl<'a> ListTrainingExperiments<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-experiments`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32039,6 +32059,7 @@ impl<'a> ListTrainingJobEvents<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/events`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32189,6 +32210,7 @@ impl<'a> ListTrainingJobStages<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/stages`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32319,6 +32341,7 @@ impl<'a> ListTrainingJobTags<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/modelarts-training-job/tags`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32454,6 +32477,7 @@ impl<'a> ListTrainingJobTasks<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32592,6 +32616,7 @@ impl<'a> ListTrainingJobs<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-job-searches`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ListTrainingJobsResponse>, Error<types::ApiError>> {
@@ -32754,6 +32779,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/modelarts-training-job/resource-instances/filter`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -32895,6 +32921,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
         self
     }
     ///Sends a `PUT` request to `/v2/{project_id}/training-quotas`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -33078,6 +33105,7 @@ impl<'a> NotifyTrainingJobInformation<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/reports/{report_type}`
+    #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, report_type, body } = self;
         let project_id = project_id.map_err(Error::InvalidRequest)?;
@@ -33232,6 +33260,7 @@ impl<'a> PublishFtArtifacts<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/ft-artifacts/publish`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -33356,6 +33385,7 @@ impl<'a> ShowAlgorithmByUuid<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/algorithms/{algorithm_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
@@ -33488,6 +33518,7 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/autosearch-parameter-analysis/{parameter_name}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ParameterAnalysisPath>, Error<types::ApiError>> {
@@ -33604,6 +33635,7 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/autosearch-parameter-analysis`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
@@ -33732,6 +33764,7 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/autosearch-trials/{trial_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
@@ -33861,6 +33894,7 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/autosearch-trial-earlystop/{trial_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::EarlyStoppedTrial>, Error<types::ApiError>> {
@@ -34008,6 +34042,7 @@ impl<'a> ShowAutoSearchTrials<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/autosearch-trials`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -34148,6 +34183,7 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/autosearch/yaml-templates/{algorithm_type}/{algorithm_name}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::YamlTemplateContent>, Error<types::ApiError>> {
@@ -34251,6 +34287,7 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/autosearch/yaml-templates`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -34367,6 +34404,7 @@ impl<'a> ShowFtDetail<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/ft-detail`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::ApiError>> {
@@ -34481,6 +34519,7 @@ impl<'a> ShowFtMetrics<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/ft-metrics`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::FineTuningMetrics>, Error<types::ApiError>> {
@@ -34628,6 +34667,7 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/logs/url`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::LogUrl>, Error<types::ApiError>> {
@@ -34759,6 +34799,7 @@ impl<'a> ShowSaveImageJob<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
@@ -34860,6 +34901,7 @@ impl<'a> ShowSearchAlgorithms<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/search-algorithms`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -34976,6 +35018,7 @@ impl<'a> ShowTrainJobTags<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/modelarts-training-job/{training_job_id}/tags`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::ShowTrainJobTagsResponse>, Error<types::ApiError>> {
@@ -35090,6 +35133,7 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-experiments/{experiment_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
@@ -35223,6 +35267,7 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-pool-flavors`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::AvailableResource>, Error<types::ApiError>> {
@@ -35341,6 +35386,7 @@ impl<'a> ShowTrainingJobDetails<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
@@ -35440,6 +35486,7 @@ impl<'a> ShowTrainingJobEngines<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-job-engines`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -35558,6 +35605,7 @@ impl<'a> ShowTrainingJobFlavors<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-job-flavors`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -35739,6 +35787,7 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/logs/{task_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::LogLines>, Error<types::ApiError>> {
@@ -35886,6 +35935,7 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/logs/preview`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::LogPreview>, Error<types::ApiError>> {
@@ -36018,6 +36068,7 @@ impl<'a> ShowTrainingJobMetrics<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/metrics/{task_id}`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingJobMetrics>, Error<types::ApiError>> {
@@ -36136,6 +36187,7 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/route_plan`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::RoutePlan>, Error<types::ApiError>> {
@@ -36269,6 +36321,7 @@ impl<'a> ShowTrainingQuotas<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-quotas`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<
@@ -36419,6 +36472,7 @@ impl<'a> StopTrainingJob<'a> {
         self
     }
     ///Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/actions`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
@@ -36557,6 +36611,7 @@ impl<'a> ValidateTrainingJobName<'a> {
         self
     }
     ///Sends a `GET` request to `/v2/{project_id}/training-job-names`
+    #[inline]
     pub async fn send(
         self,
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {

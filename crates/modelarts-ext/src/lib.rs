@@ -303,12 +303,11 @@
 //! of all users of a crate, reqwest has none for rustls with ring, and with its
 //! `rustls-no-provider` alone `reqwest::Client::new()` panics.
 //!
-//! # Shorter builds
+//! # Generated code
 //!
-//! The feature `generate`, on by default, compiles the description at build time.
-//! Without it (`default-features = false, features = ["rustls"]`) the generated file in
-//! the package of modelarts-api is compiled; it is the same code, and the generator and
-//! its dependencies are not built.
+//! The operations and types come from the OpenAPI description. What is compiled is the
+//! generated file in the package of modelarts-api. The feature `generate` makes it anew
+//! at build time: the same code, and the generator and its dependencies are built, too.
 //!
 //! # Everything else
 //!

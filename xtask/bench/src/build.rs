@@ -107,20 +107,14 @@ pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
         )?;
     }
     if only != Some(Crate::Api) {
-        let packaged = ", default-features = false, features = [\"rustls\"]";
         table(
             rounds,
             &[
                 ("reqwest with TLS, serde_json", TLS.to_owned(), BARE, ""),
+                ("modelarts-ext", ours("modelarts-ext", ""), EXT, "2.3"),
                 (
                     "modelarts-ext, generated",
-                    ours("modelarts-ext", ""),
-                    EXT,
-                    "2.3",
-                ),
-                (
-                    "modelarts-ext, packaged file",
-                    ours("modelarts-ext", packaged),
+                    ours("modelarts-ext", ", features = [\"generate\"]"),
                     EXT,
                     "none",
                 ),
