@@ -116,7 +116,7 @@ pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
                     "modelarts-ext, generated",
                     ours("modelarts-ext", ", features = [\"generate\"]"),
                     EXT,
-                    "none",
+                    "2.3",
                 ),
             ],
         )?;
