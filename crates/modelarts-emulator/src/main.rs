@@ -104,7 +104,7 @@ struct Serve {
     #[arg(long, value_enum, default_value_t = Pace::Quick)]
     timing: Pace,
     /// How many times faster than on the service the steps of a job are; instead of --timing.
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
     speed: Option<f64>,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
@@ -291,6 +291,13 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
     tracing::info!("ending, with all jobs");
     emulator.shutdown().await;
     Ok(())
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err("the factor is a number above 0, such as 4 or 0.5".to_owned()),
+    }
 }
 
 async fn start(arguments: Serve) -> Result<Emulator, Failure> {

@@ -133,6 +133,24 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
 }
 
 #[tokio::test]
+async fn it_refuses_a_speed_that_is_none() {
+    for speed in ["-1", "0", "NaN", "inf", "fast"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+            .args(["serve", &format!("--speed={speed}")])
+            .output()
+            .await
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{speed}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        let told = format!(
+            "error: invalid value '{speed}' for '--speed <FACTOR>': the factor is a number above \
+             0, such as 4 or 0.5\n"
+        );
+        assert!(error.starts_with(&told), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn it_refuses_to_listen_to_others() {
     let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "0.0.0.0:0"])
