@@ -4,7 +4,8 @@
 //! 1. [`lower`]: a copy of the description loses what generated code must not
 //!    enforce; what it loses is kept as facts.
 //! 2. progenitor makes Rust of the rest.
-//! 3. [`rewrite`]: decoding becomes lenient, large objects of answers are boxed,
+//! 3. [`rewrite`]: decoding becomes lenient and fills objects in place, large objects of
+//!    answers are boxed,
 //!    patterns become plain code, open enumerations and tables join, builders of types
 //!    that only the service makes go away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
@@ -14,6 +15,7 @@ mod docs;
 mod facts;
 mod fields;
 mod lower;
+mod object;
 mod open_enum;
 mod pattern;
 mod pieces;
@@ -54,11 +56,10 @@ impl std::error::Error for Error {}
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
-    serde_saphyr::from_str(yaml).map_err(|error| {
-        let error = error.to_string();
-        let error = error.strip_prefix("error: ").unwrap_or(&error);
-        Error(format!("not YAML: {error}"))
-    })
+    // Its own values refuse a key that comes twice; those of serde_json take the last one.
+    yaml_serde::from_str(yaml)
+        .and_then(yaml_serde::from_value::<Value>)
+        .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
 /// The generated file, in pieces whose texts follow one another.

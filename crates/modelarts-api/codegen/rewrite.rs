@@ -1,5 +1,6 @@
 //! Changes to progenitor's output that its settings do not offer.
 
+use proc_macro2::TokenTree;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
@@ -7,7 +8,7 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-use super::{Error, boxing::Objects, lower::Lowered, pattern};
+use super::{Error, boxing::Objects, lower::Lowered, object, pattern};
 
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
@@ -72,7 +73,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 if !lowered.in_requests.contains(&item.ident.to_string()) {
                     objects.shrink(item);
                 }
-                added.push(fields(item, lowered)?);
+                added.extend(fields(item, lowered)?);
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
                     // The service adds fields all the time; that must not break programs.
@@ -117,6 +118,11 @@ pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
         Item::Enum(item) => Some(item.ident.to_string()),
+        // `object! { X { .. } }` belongs to X.
+        Item::Macro(item) => match item.mac.tokens.clone().into_iter().next()? {
+            TokenTree::Ident(ident) => Some(ident.to_string()),
+            _ => None,
+        },
         Item::Impl(item) => match type_name(&item.self_ty)? {
             // `impl From<X> for String` belongs to X.
             name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
@@ -140,17 +146,22 @@ fn trait_argument(item: &ItemImpl) -> Option<String> {
 }
 
 /// Makes the fields of a struct lenient, and says how to read the struct itself.
-fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Item, Error> {
+fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
     let ident = item.ident.clone();
+    if let Fields::Named(named) = &mut item.fields {
+        for field in &mut named.named {
+            let name = (ident.to_string(), wire_name(field));
+            if lowered.secrets.contains(&name) {
+                hide(field)?;
+            }
+        }
+    }
+    if let Some(item) = object::plain(item) {
+        return Ok(vec![item]);
+    }
     match &mut item.fields {
         Fields::Named(named) => {
             for field in &mut named.named {
-                if lowered
-                    .secrets
-                    .contains(&(ident.to_string(), wire_name(field)))
-                {
-                    hide(field)?;
-                }
                 if let Some(function) = reader(&field.ty) {
                     // A field with a reader of its own is not optional by itself.
                     if !has_default(field) {
@@ -161,21 +172,32 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Item, Error> {
                         .push(parse_quote!(#[serde(deserialize_with = #function)]));
                 }
             }
-            Ok(lenient(
-                &ident,
-                &quote!(crate::lenient::object(deserializer)),
-            ))
+            Ok(vec![
+                parse_quote! {
+                    impl crate::lenient::FromMap for #ident {
+                        fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+                            slot: &mut ::std::option::Option<Self>,
+                            map: A,
+                        ) -> ::std::result::Result<(), A::Error> {
+                            let map = ::serde::de::value::MapAccessDeserializer::new(map);
+                            *slot = Some(::serde::Deserialize::deserialize(map)?);
+                            Ok(())
+                        }
+                    }
+                },
+                lenient(&ident, &quote!(crate::lenient::object(deserializer))),
+            ])
         }
         Fields::Unnamed(unnamed) => {
             let inner = unnamed.unnamed.first().map(|field| field.ty.clone());
-            match inner {
+            Ok(vec![match inner {
                 // A list or map with a name of its own.
-                Some(inner) if reader(&inner).is_some() => Ok(lenient(
+                Some(inner) if reader(&inner).is_some() => lenient(
                     &ident,
                     &quote!(Ok(<#inner as crate::lenient::Lenient>::maybe(deserializer)?.map(Self))),
-                )),
-                _ => Ok(lenient_by_text(&ident)),
-            }
+                ),
+                _ => lenient_by_text(&ident),
+            }])
         }
         Fields::Unit => Err(Error(format!("struct {ident} has no fields"))),
     }
@@ -206,7 +228,7 @@ fn lenient_by_text(ident: &syn::Ident) -> Item {
 }
 
 /// The function that reads a field of this type, if it may be missing.
-fn reader(ty: &Type) -> Option<&'static str> {
+pub fn reader(ty: &Type) -> Option<&'static str> {
     match type_name(ty)?.as_str() {
         "Option" => Some("crate::lenient::optional"),
         "Vec" | "BTreeMap" | "Map" => Some("crate::lenient::or_default"),
@@ -229,7 +251,8 @@ fn has_default(field: &Field) -> bool {
     found
 }
 
-fn wire_name(field: &Field) -> String {
+/// The name of a field in JSON.
+pub fn wire_name(field: &Field) -> String {
     let mut name = field
         .ident
         .as_ref()

@@ -3171,69 +3171,47 @@ impl ::schemars::JsonSchema for AffinityType {
     }
 }
 ///An algorithm. Creation, change, details and each row of a list answer with this.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Algorithm {
     ///Hyper-parameter search; often an empty object, also right after a creation that set it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub advanced_config: ::std::option::Option<AlgorithmAdvancedConfig>,
     ///Code, engine, channels and hyper-parameters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_config: ::std::option::Option<::std::boxed::Box<AlgorithmJobConfig>>,
     ///Id, name and creator.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metadata: ::std::option::Option<::std::boxed::Box<AlgorithmMetadata>>,
     ///What resources a job needs that uses the algorithm. Null when nothing was asked for.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub resource_requirements: ::std::vec::Vec<ResourceRequirement>,
     ///How the algorithm is shared. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub share_info: ::std::option::Option<AlgorithmShareInfo>,
 }
-impl crate::lenient::Lenient for Algorithm {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Algorithm { advanced_config : "advanced_config", job_config : "job_config", metadata
+    : "metadata", resource_requirements : "resource_requirements", share_info :
+    "share_info" }
 }
 ///Advanced settings of an algorithm; today only the hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmAdvancedConfig {
     ///Hyper-parameter search. An empty object after it was removed by a change.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_search: ::std::option::Option<AutoSearch>,
 }
-impl crate::lenient::Lenient for AlgorithmAdvancedConfig {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmAdvancedConfig { auto_search : "auto_search" }
 }
 ///Advanced settings of an algorithm; today only the hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmAdvancedConfigRequest {
     ///Hyper-parameter search. Null or absent for an algorithm that does not search.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_search: ::std::option::Option<AutoSearchRequest>,
 }
 impl AlgorithmAdvancedConfigRequest {
@@ -3241,89 +3219,52 @@ impl AlgorithmAdvancedConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AlgorithmAdvancedConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmAdvancedConfigRequest { auto_search : "auto_search" }
 }
 ///Framework or image of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmEngine {
     ///Id of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of the engine, such as `PyTorch`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Images of a preset engine. Seen in answers, not documented here.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_info: ::std::option::Option<ImageInfo>,
     ///Custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
     ///User id that the engine runs as, in digits; may be empty. Seen in answers, not documented here.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
     ///Abilities of the engine, such as `auto_search`. Seen in answers, not documented.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
     ///Whether the engine runs in v1 compatibility mode. Seen in answers, not documented here.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub v1_compatible: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for AlgorithmEngine {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmEngine { engine_id : "engine_id", engine_name : "engine_name",
+    engine_version : "engine_version", image_info : "image_info", image_url :
+    "image_url", run_user : "run_user", tags : "tags", v1_compatible : "v1_compatible" }
 }
 ///Framework or image of an algorithm: `engine_id`, or `engine_name` with `engine_version`, or `image_url`.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmEngineRequest {
     ///Id of a preset engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of a preset engine, such as `PyTorch`. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Custom image in the container registry (SWR).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
 }
 impl AlgorithmEngineRequest {
@@ -3331,12 +3272,9 @@ impl AlgorithmEngineRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AlgorithmEngineRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmEngineRequest { engine_id : "engine_id", engine_name : "engine_name",
+    engine_version : "engine_version", image_url : "image_url" }
 }
 ///Id of an algorithm, in practice a UUID. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -3428,60 +3366,43 @@ impl crate::lenient::Lenient for AlgorithmId {
     }
 }
 ///An input of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmInput {
     ///How the program learns the local directory. Not documented here; read by a client that the vendor maintains.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `data_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///What kinds of data the channel admits.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub remote_constraints: ::std::vec::Vec<AlgorithmRemoteConstraint>,
 }
-impl crate::lenient::Lenient for AlgorithmInput {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmInput { access_method : "access_method", description : "description", name :
+    "name", remote_constraints : "remote_constraints" }
 }
 ///An input of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmInputRequest {
     ///How the program learns the local directory. Not documented here; known from a client that the vendor maintains.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `data_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///What kinds of data the channel admits.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub remote_constraints: ::std::vec::Vec<AlgorithmRemoteConstraintRequest>,
 }
 impl AlgorithmInputRequest {
@@ -3489,109 +3410,84 @@ impl AlgorithmInputRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AlgorithmInputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmInputRequest { access_method : "access_method", description : "description",
+    name : "name", remote_constraints : "remote_constraints" }
 }
 ///What an algorithm runs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmJobConfig {
     ///Program that is started; empty for a custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///The files of `code_dir`. Some references call it a list; the service sends one object, the root.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_tree: ::std::option::Option<CodeTreeNode>,
     ///Start command of a custom image; empty otherwise.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub command: ::std::option::Option<::std::string::String>,
     ///Framework or image that the code runs in.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<::std::boxed::Box<AlgorithmEngine>>,
     ///Inputs that a job connects.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<AlgorithmInput>,
     ///Outputs that a job connects.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<AlgorithmOutput>,
     ///Hyper-parameters that jobs begin with.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub parameters: ::std::vec::Vec<Parameter>,
     ///Whether a job may add hyper-parameters of its own.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub parameters_customization: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for AlgorithmJobConfig {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmJobConfig { boot_file : "boot_file", code_dir : "code_dir", code_tree :
+    "code_tree", command : "command", engine : "engine", inputs : "inputs", outputs :
+    "outputs", parameters : "parameters", parameters_customization :
+    "parameters_customization" }
 }
 ///What an algorithm runs: `code_dir` and `boot_file` with an engine, or `engine.image_url` and `command` with `code_dir` if the image needs code.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmJobConfigRequest {
     ///Program that is started, inside `code_dir`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. The user guide allows at most 5 GB, 1,000 files and a depth of 32.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Start command of a custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub command: ::std::option::Option<::std::string::String>,
     ///Framework or image that the code runs in.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<AlgorithmEngineRequest>,
     ///Inputs that a job connects.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<AlgorithmInputRequest>,
     ///Outputs that a job connects.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<AlgorithmOutputRequest>,
     ///Hyper-parameters that jobs begin with.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub parameters: ::std::vec::Vec<ParameterRequest>,
     ///Whether a job may add hyper-parameters of its own. One vendor client says that it defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub parameters_customization: ::std::option::Option<bool>,
 }
 impl AlgorithmJobConfigRequest {
@@ -3599,108 +3495,65 @@ impl AlgorithmJobConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AlgorithmJobConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmJobConfigRequest { boot_file : "boot_file", code_dir : "code_dir", command :
+    "command", engine : "engine", inputs : "inputs", outputs : "outputs", parameters :
+    "parameters", parameters_customization : "parameters_customization" }
 }
 ///Id, name and creator of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmMetadata {
     ///AI project, `default-ai-project`. A retired feature.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ai_project: ::std::option::Option<::std::string::String>,
     ///Old or new version of the interface. May be empty; no value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub api_version: ::std::option::Option<::std::string::String>,
     ///Attributes of the algorithm; null when there are none.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub attr_list: ::std::vec::Vec<::std::string::String>,
     ///When the algorithm was created, in milliseconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<i64>,
     ///Free text, up to 256 characters; empty when none was given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Account of the creator.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub domain_id: ::std::option::Option<::std::string::String>,
     ///Id of the algorithm, a UUID. Some references call it a number.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Whether the algorithm can be used. Some references call it text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_valid: ::std::option::Option<bool>,
     ///Name of the algorithm: 1 to 64 letters, digits, underscores and hyphens.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Size of the code, by all appearance in bytes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub size: ::std::option::Option<i64>,
     ///Where the algorithm comes from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub source: ::std::option::Option<crate::types::AlgorithmSource>,
     ///State of the algorithm. May be empty; no value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub state: ::std::option::Option<::std::string::String>,
     ///Abilities that the algorithm is marked with; null when there are none.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<AlgorithmTag>,
     ///When the algorithm was last changed, in milliseconds since 1970. 0 when it never was; a published example shows 0 after a change.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub update_time: ::std::option::Option<i64>,
     ///Who created the algorithm; may be empty.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub user_name: ::std::option::Option<::std::string::String>,
     ///Number of versions; 0 at first, and also after changes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_num: ::std::option::Option<i64>,
     ///Workspace of the algorithm, "0" for the default one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for AlgorithmMetadata {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmMetadata { ai_project : "ai_project", api_version : "api_version", attr_list
+    : "attr_list", create_time : "create_time", description : "description", domain_id :
+    "domain_id", id : "id", is_valid : "is_valid", name : "name", size : "size", source :
+    "source", state : "state", tags : "tags", update_time : "update_time", user_name :
+    "user_name", version_num : "version_num", workspace_id : "workspace_id" }
 }
 ///Name, place and description of an algorithm.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -3739,6 +3592,16 @@ impl AlgorithmMetadataRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for AlgorithmMetadataRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for AlgorithmMetadataRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -3747,32 +3610,20 @@ impl crate::lenient::Lenient for AlgorithmMetadataRequest {
     }
 }
 ///An output of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmOutput {
     ///How the program learns the local directory. Not documented here; read by a client that the vendor maintains.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `train_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for AlgorithmOutput {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmOutput { access_method : "access_method", description : "description", name
+    : "name" }
 }
 ///An output of an algorithm.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -3802,6 +3653,16 @@ impl AlgorithmOutputRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for AlgorithmOutputRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for AlgorithmOutputRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -3810,40 +3671,34 @@ impl crate::lenient::Lenient for AlgorithmOutputRequest {
     }
 }
 ///A kind of data that an input of an algorithm admits.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmRemoteConstraint {
     ///For a data set: which properties it must have. Documented as a list of maps; it may come as one map, which a client should read as a list of one.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub attributes: ::std::vec::Vec<DatasetConstraint>,
     ///Kind of data.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub data_type: ::std::option::Option<crate::types::ChannelDataType>,
 }
-impl crate::lenient::Lenient for AlgorithmRemoteConstraint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmRemoteConstraint { attributes : "attributes", data_type : "data_type" }
 }
 ///A kind of data that an input of an algorithm admits.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmRemoteConstraintRequest {
     ///For a data set: which properties it must have. Documented as a list of maps; a client that the vendor maintains sends one map whose values are lists, and the service takes it.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub attributes: ::std::vec::Vec<DatasetConstraintRequest>,
     ///Kind of data.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub data_type: ::std::option::Option<crate::types::ChannelDataType>,
 }
 impl AlgorithmRemoteConstraintRequest {
@@ -3851,11 +3706,8 @@ impl AlgorithmRemoteConstraintRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AlgorithmRemoteConstraintRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    AlgorithmRemoteConstraintRequest { attributes : "attributes", data_type : "data_type"
     }
 }
 ///An algorithm: code, engine, channels and hyper-parameters that jobs begin with. The references call every part optional; without `metadata` and `job_config` there is nothing to keep.
@@ -3880,6 +3732,16 @@ pub struct AlgorithmRequest {
 impl AlgorithmRequest {
     pub fn builder() -> builder::AlgorithmRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for AlgorithmRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for AlgorithmRequest {
@@ -4158,27 +4020,17 @@ impl ::schemars::JsonSchema for AlgorithmSource {
     }
 }
 ///An ability that an algorithm is marked with. Documented as a map; only `key` has been seen.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmTag {
     ///The ability.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<crate::types::AlgorithmTagKey>,
     ///Value that belongs to the ability. Not seen.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for AlgorithmTag {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AlgorithmTag { key : "key", value : "value" }
 }
 ///Ability that an algorithm is marked with. Known from a client that the vendor maintains.
 ///
@@ -4330,6 +4182,16 @@ impl AlgorithmTagRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for AlgorithmTagRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for AlgorithmTagRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -4338,133 +4200,75 @@ impl crate::lenient::Lenient for AlgorithmTagRequest {
     }
 }
 ///What the main container of a job was given.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AllocatedResources {
     ///Number of accelerator cards.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub accelerator_num: ::std::option::Option<f64>,
     ///Kind of accelerator.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub accelerator_type: ::std::option::Option<::std::string::String>,
     ///Architecture of the CPU.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_arch: ::std::option::Option<::std::string::String>,
     ///Number of CPU cores.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_core_num: ::std::option::Option<f64>,
     ///Memory, by all appearance in GB.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mem_size: ::std::option::Option<f64>,
 }
-impl crate::lenient::Lenient for AllocatedResources {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AllocatedResources { accelerator_num : "accelerator_num", accelerator_type :
+    "accelerator_type", cpu_arch : "cpu_arch", cpu_core_num : "cpu_core_num", mem_size :
+    "mem_size" }
 }
 ///Why a call was refused. Not every field is there: some calls give no solution, the gateway gives a request id.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ApiError {
     ///Code, such as `ModelArts.2775`. Judge by it together with the HTTP status; the same code occurs with several.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub error_code: ::std::option::Option<::std::string::String>,
     ///Older spelling of `error_msg`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub error_message: ::std::option::Option<::std::string::String>,
     ///What is wrong, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub error_msg: ::std::option::Option<::std::string::String>,
     ///What to do about it, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub error_solution: ::std::option::Option<::std::string::String>,
     ///Id of the call, for the support of the service. Also in the header `X-Request-Id`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub request_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ApiError {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ApiError { error_code : "error_code", error_message : "error_message", error_msg :
+    "error_msg", error_solution : "error_solution", request_id : "request_id" }
 }
 ///A model asset that a job produces.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AssetModel {
     ///Code name of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code: ::std::option::Option<::std::string::String>,
     ///Description of the version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub desc: ::std::option::Option<::std::string::String>,
     ///Id of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Address that the model is published at.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub location: ::std::option::Option<::std::string::String>,
     ///Name of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Brand of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub series: ::std::option::Option<::std::string::String>,
     ///Type of the model.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<::std::string::String>,
     ///Version that is published.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for AssetModel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AssetModel { code : "code", desc : "desc", id : "id", location : "location", name :
+    "name", series : "series", type_ : "type", version : "version" }
 }
 ///A model asset that a job produces.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4507,6 +4311,16 @@ pub struct AssetModelRequest {
 impl AssetModelRequest {
     pub fn builder() -> builder::AssetModelRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for AssetModelRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for AssetModelRequest {
@@ -4633,56 +4447,59 @@ impl ::schemars::JsonSchema for AssetVisibility {
     }
 }
 ///Configuration of a hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AutoSearch {
     ///Search algorithms and their settings.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub algo_configs: ::std::vec::Vec<SearchAlgorithm>,
     ///Metrics that the search improves.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub reward_attrs: ::std::vec::Vec<RewardAttribute>,
     ///Hyper-parameters that the search varies.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub search_params: ::std::vec::Vec<SearchParameter>,
     ///Hyper-parameters that the search leaves alone.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skip_search_params: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for AutoSearch {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AutoSearch { algo_configs : "algo_configs", reward_attrs : "reward_attrs",
+    search_params : "search_params", skip_search_params : "skip_search_params" }
 }
 ///Configuration of a hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AutoSearchRequest {
     ///Search algorithms and their settings.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub algo_configs: ::std::vec::Vec<SearchAlgorithm>,
     ///Metrics that the search improves.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub reward_attrs: ::std::vec::Vec<RewardAttribute>,
     ///Hyper-parameters that the search varies.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub search_params: ::std::vec::Vec<SearchParameter>,
     ///Hyper-parameters that the search leaves alone.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skip_search_params: ::std::option::Option<::std::string::String>,
 }
 impl AutoSearchRequest {
@@ -4690,35 +4507,22 @@ impl AutoSearchRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for AutoSearchRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AutoSearchRequest { algo_configs : "algo_configs", reward_attrs : "reward_attrs",
+    search_params : "search_params", skip_search_params : "skip_search_params" }
 }
 ///Time after which the service stops the job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AutoStop {
     ///Running time in hours.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub duration: ::std::option::Option<i64>,
     ///Unit of `duration`. Only `HOURS`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub time_unit: ::std::option::Option<crate::types::TimeUnit>,
 }
-impl crate::lenient::Lenient for AutoStop {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AutoStop { duration : "duration", time_unit : "time_unit" }
 }
 ///Time after which the service stops the job.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4735,6 +4539,16 @@ impl AutoStopRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for AutoStopRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for AutoStopRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -4743,27 +4557,17 @@ impl crate::lenient::Lenient for AutoStopRequest {
     }
 }
 ///What one job can get of a flavor in a dedicated pool.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AvailableResource {
     ///Most CPU cores, a whole number.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_core_num: ::std::option::Option<i64>,
     ///Most memory, in GB.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mem_size: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for AvailableResource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    AvailableResource { cpu_core_num : "cpu_core_num", mem_size : "mem_size" }
 }
 ///One job to delete.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4778,6 +4582,16 @@ pub struct BatchDeleteItemRequest {
 impl BatchDeleteItemRequest {
     pub fn builder() -> builder::BatchDeleteItemRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for BatchDeleteItemRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for BatchDeleteItemRequest {
@@ -4798,6 +4612,16 @@ pub struct BatchDeleteMetadataRequest {
 impl BatchDeleteMetadataRequest {
     pub fn builder() -> builder::BatchDeleteMetadataRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for BatchDeleteMetadataRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for BatchDeleteMetadataRequest {
@@ -4822,6 +4646,16 @@ impl BatchDeleteTrainingJobRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for BatchDeleteTrainingJobRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for BatchDeleteTrainingJobRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -4830,42 +4664,26 @@ impl crate::lenient::Lenient for BatchDeleteTrainingJobRequest {
     }
 }
 ///How a flavor is billed.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Billing {
     ///Billing code.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code: ::std::option::Option<::std::string::String>,
     ///Number of billing units.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit_num: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for Billing {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Billing { code : "code", unit_num : "unit_num" }
 }
 ///What to change of an experiment. What is left out stays as it is.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChangeTrainingExperimentRequest {
     ///New description, 1 to 256 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///New name. This operation documents 1 to 256 characters; creation takes no more than 64.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
 }
 impl ChangeTrainingExperimentRequest {
@@ -4873,60 +4691,34 @@ impl ChangeTrainingExperimentRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ChangeTrainingExperimentRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ChangeTrainingExperimentRequest { description : "description", name : "name" }
 }
 ///What an experiment is called after a change.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChangeTrainingExperimentResponse {
     ///Description of the experiment.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the experiment.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ChangeTrainingExperimentResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ChangeTrainingExperimentResponse { description : "description", name : "name" }
 }
 ///What to change of a job. What is left out stays as it is. Open Telekom Cloud documents `description` only.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChangeTrainingJobDescriptionRequest {
     ///New description, up to 256 characters; empty removes it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Remote access to the job (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub endpoints: ::std::option::Option<EndpointsRequest>,
     ///Switches of the job (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metadata: ::std::option::Option<JobMetadataUpdateRequest>,
     ///Notification and priority (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub spec: ::std::option::Option<JobSpecUpdateRequest>,
 }
 impl ChangeTrainingJobDescriptionRequest {
@@ -4934,12 +4726,9 @@ impl ChangeTrainingJobDescriptionRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ChangeTrainingJobDescriptionRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ChangeTrainingJobDescriptionRequest { description : "description", endpoints :
+    "endpoints", metadata : "metadata", spec : "spec" }
 }
 ///Kind of data that an input of an algorithm admits: a path in OBS, or a data set of ModelArts.
 ///
@@ -5060,62 +4849,36 @@ impl ::schemars::JsonSchema for ChannelDataType {
     }
 }
 ///How a fine-tuning job keeps and uses checkpoints.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CheckpointConfig {
     ///Checkpoint to go on from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///1 goes on with an earlier training, 0 does not.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub restore_training: ::std::option::Option<i64>,
     ///How many checkpoints are kept: 0 none, -1 without limit. Defaults to 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub save_checkpoints_max: ::std::option::Option<i64>,
     ///Steps that are skipped; 0 skips none. Defaults to 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skipped_steps: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for CheckpointConfig {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CheckpointConfig { checkpoint_id : "checkpoint_id", restore_training :
+    "restore_training", save_checkpoints_max : "save_checkpoints_max", skipped_steps :
+    "skipped_steps" }
 }
 ///How a fine-tuning job keeps and uses checkpoints.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CheckpointConfigRequest {
     ///Checkpoint to go on from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///1 goes on with an earlier training, 0 does not.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub restore_training: ::std::option::Option<i64>,
     ///How many checkpoints are kept: 0 none, -1 without limit. Defaults to 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub save_checkpoints_max: ::std::option::Option<i64>,
     ///Steps that are skipped; 0 skips none. Defaults to 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skipped_steps: ::std::option::Option<i64>,
 }
 impl CheckpointConfigRequest {
@@ -5123,82 +4886,54 @@ impl CheckpointConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for CheckpointConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CheckpointConfigRequest { checkpoint_id : "checkpoint_id", restore_training :
+    "restore_training", save_checkpoints_max : "save_checkpoints_max", skipped_steps :
+    "skipped_steps" }
 }
 ///A file or a directory of the code of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CodeTreeNode {
     ///What the directory holds; absent from a file.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub children: ::std::vec::Vec<CodeTreeNode>,
     ///Name of the file or directory; a directory ends in a slash.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for CodeTreeNode {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CodeTreeNode { children : "children", name : "name" }
 }
 ///A size that was chosen for the main container.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ContainerFlavor {
     ///Number of accelerator cards, 0 or more.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub accelerator_num: ::std::option::Option<f64>,
     ///Number of CPU cores, more than 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_core_num: ::std::option::Option<f64>,
     ///Memory in GB, more than 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mem_size: ::std::option::Option<f64>,
 }
-impl crate::lenient::Lenient for ContainerFlavor {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ContainerFlavor { accelerator_num : "accelerator_num", cpu_core_num : "cpu_core_num",
+    mem_size : "mem_size" }
 }
 ///A size that was chosen for the main container.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ContainerFlavorRequest {
     ///Number of accelerator cards, 0 or more.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub accelerator_num: ::std::option::Option<f64>,
     ///Number of CPU cores, more than 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_core_num: ::std::option::Option<f64>,
     ///Memory in GB, more than 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mem_size: ::std::option::Option<f64>,
 }
 impl ContainerFlavorRequest {
@@ -5206,73 +4941,44 @@ impl ContainerFlavorRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ContainerFlavorRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ContainerFlavorRequest { accelerator_num : "accelerator_num", cpu_core_num :
+    "cpu_core_num", mem_size : "mem_size" }
 }
 ///How many tagged jobs there are.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CountTrainingJobsByTagsResponse {
     ///Number of jobs that match.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total_count: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for CountTrainingJobsByTagsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CountTrainingJobsByTagsResponse { total_count : "total_count" }
 }
 ///CPU of a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Cpu {
     ///Architecture, such as `x86`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub arch: ::std::option::Option<::std::string::String>,
     ///Number of cores.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub core_num: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for Cpu {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Cpu { arch : "arch", core_num : "core_num" }
 }
 ///What to publish in the gallery. Nothing is documented as required.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateAlgorithmVersionToGalleryRequest {
     ///The algorithm that is published.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm: ::std::option::Option<GalleryAlgorithmRequest>,
     ///Id of the asset in the gallery that gets the version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content_id: ::std::option::Option<::std::string::String>,
     ///The version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content_info: ::std::option::Option<GalleryContentRequest>,
 }
 impl CreateAlgorithmVersionToGalleryRequest {
@@ -5280,12 +4986,9 @@ impl CreateAlgorithmVersionToGalleryRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for CreateAlgorithmVersionToGalleryRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CreateAlgorithmVersionToGalleryRequest { algorithm : "algorithm", content_id :
+    "content_id", content_info : "content_info" }
 }
 ///Where to save the container of a task as an image.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -5307,6 +5010,16 @@ pub struct CreateSaveImageJobRequest {
 impl CreateSaveImageJobRequest {
     pub fn builder() -> builder::CreateSaveImageJobRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for CreateSaveImageJobRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for CreateSaveImageJobRequest {
@@ -5331,6 +5044,16 @@ impl CreateTrainJobTagsRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for CreateTrainJobTagsRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for CreateTrainJobTagsRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -5349,6 +5072,16 @@ pub struct CreateTrainingExperimentRequest {
 impl CreateTrainingExperimentRequest {
     pub fn builder() -> builder::CreateTrainingExperimentRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for CreateTrainingExperimentRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for CreateTrainingExperimentRequest {
@@ -5402,6 +5135,16 @@ impl CreateTrainingJobRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for CreateTrainingJobRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for CreateTrainingJobRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -5410,62 +5153,35 @@ impl crate::lenient::Lenient for CreateTrainingJobRequest {
     }
 }
 ///A source of metrics inside the container. Two generations of the interface differ: `metrics_url` with `metrics_port`, both or neither, in the older one; `exec` or `http_get` in the newer one.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CustomMetrics {
     ///Newer form: a command that prints the metrics.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub exec: ::std::option::Option<ExecMetrics>,
     ///Newer form: an HTTP path that serves the metrics.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub http_get: ::std::option::Option<HttpMetrics>,
     ///Older form: port that the metrics are read from. Only together with `metrics_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metrics_port: ::std::option::Option<i64>,
     ///Older form: path that the metrics are read from, such as `/metrics`. Only together with `metrics_port`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metrics_url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for CustomMetrics {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CustomMetrics { exec : "exec", http_get : "http_get", metrics_port : "metrics_port",
+    metrics_url : "metrics_url" }
 }
 ///A source of metrics inside the container. Two generations of the interface differ: `metrics_url` with `metrics_port`, both or neither, in the older one; `exec` or `http_get` in the newer one.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CustomMetricsRequest {
     ///Newer form: a command that prints the metrics.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub exec: ::std::option::Option<ExecMetricsRequest>,
     ///Newer form: an HTTP path that serves the metrics.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub http_get: ::std::option::Option<HttpMetricsRequest>,
     ///Older form: port that the metrics are read from. Only together with `metrics_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metrics_port: ::std::option::Option<i64>,
     ///Older form: path that the metrics are read from, such as `/metrics`. Only together with `metrics_port`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metrics_url: ::std::option::Option<::std::string::String>,
 }
 impl CustomMetricsRequest {
@@ -5473,30 +5189,20 @@ impl CustomMetricsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for CustomMetricsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    CustomMetricsRequest { exec : "exec", http_get : "http_get", metrics_port :
+    "metrics_port", metrics_url : "metrics_url" }
 }
 ///Source of the logs that a visualization shows.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DataSource {
     ///A training job whose logs are shown.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job: ::std::option::Option<JobDataSource>,
 }
-impl crate::lenient::Lenient for DataSource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    DataSource { job : "job" }
 }
 ///Source of the logs that a visualization shows.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -5516,6 +5222,16 @@ impl DataSourceRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for DataSourceRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for DataSourceRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -5524,42 +5240,24 @@ impl crate::lenient::Lenient for DataSourceRequest {
     }
 }
 ///A data set of ModelArts as input.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Dataset {
     ///Id of the data set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the data set (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///OBS path of the data. The service derives it from the data set and its version; read-only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
     ///`V3` for a data set of the asset service; anything else means an older data set (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub service_type: ::std::option::Option<::std::string::String>,
     ///Version of the data set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Dataset {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Dataset { id : "id", name : "name", obs_url : "obs_url", service_type :
+    "service_type", version_id : "version_id" }
 }
 ///Attribute of a data set: its format, how it is split, or how it is labelled.
 ///
@@ -5811,6 +5509,16 @@ impl DatasetRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for DatasetRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for DatasetRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -5833,6 +5541,16 @@ impl DeleteTrainJobTagsRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for DeleteTrainJobTagsRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for DeleteTrainJobTagsRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -5841,88 +5559,53 @@ impl crate::lenient::Lenient for DeleteTrainJobTagsRequest {
     }
 }
 ///Local disk of a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Disk {
     ///Size, counted in `unit`. Some references call it text; the service has been seen to send an integer.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub size: ::std::option::Option<i64>,
     ///Unit of the size, generally `GB`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Disk {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Disk { size : "size", unit : "unit" }
 }
 ///A trial that was stopped early.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EarlyStoppedTrial {
     ///Id of the trial.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub earlystop_trial: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for EarlyStoppedTrial {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    EarlyStoppedTrial { earlystop_trial : "earlystop_trial" }
 }
 ///Addresses and tokens for remote access to a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Endpoints {
     ///JupyterLab beside the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub jupyter_lab: ::std::option::Option<WebEndpoint>,
     ///MindStudio Insight beside the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mindstudio_insight: ::std::option::Option<WebEndpoint>,
     ///Access by SSH.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ssh: ::std::option::Option<SshEndpoint>,
     ///TensorBoard beside the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub tensorboard: ::std::option::Option<WebEndpoint>,
 }
-impl crate::lenient::Lenient for Endpoints {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Endpoints { jupyter_lab : "jupyter_lab", mindstudio_insight : "mindstudio_insight",
+    ssh : "ssh", tensorboard : "tensorboard" }
 }
 ///Remote access to a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EndpointsRequest {
     ///Access by SSH.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ssh: ::std::option::Option<SshEndpointRequest>,
 }
 impl EndpointsRequest {
@@ -5930,45 +5613,26 @@ impl EndpointsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for EndpointsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    EndpointsRequest { ssh : "ssh" }
 }
 ///An event that a notification can be asked for.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EventCategory {
     ///What the event is, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///The event, as `events` of a notification names it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<crate::types::NotificationEvent>,
     ///Name of the event, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Whether it is sent.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub notification: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for EventCategory {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    EventCategory { description : "description", id : "id", name : "name", notification :
+    "notification" }
 }
 ///How serious an event is.
 ///
@@ -6215,30 +5879,30 @@ impl ::schemars::JsonSchema for EventSource {
     }
 }
 ///A command that prints metrics.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExecMetrics {
     ///The command, in exactly two parts.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub command: ::std::vec::Vec<::std::string::String>,
 }
-impl crate::lenient::Lenient for ExecMetrics {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExecMetrics { command : "command" }
 }
 ///A command that prints metrics.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExecMetricsRequest {
     ///The command, in exactly two parts.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub command: ::std::vec::Vec<::std::string::String>,
 }
 impl ExecMetricsRequest {
@@ -6246,12 +5910,8 @@ impl ExecMetricsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ExecMetricsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExecMetricsRequest { command : "command" }
 }
 ///Id of an experiment, a UUID. The update documents exactly 36 characters, the other operations no format; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -6343,47 +6003,26 @@ impl crate::lenient::Lenient for ExperimentId {
     }
 }
 ///Id, name and description of an experiment.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExperimentMetadata {
     ///When the experiment was created, in milliseconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<i64>,
     ///Free text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Id of the experiment, a UUID.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the experiment.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///When the experiment was last changed, in milliseconds since 1970; cut to whole seconds in the published example, so it can lie before the creation.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub update_time: ::std::option::Option<i64>,
     ///Workspace of the experiment, "0" for the default one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ExperimentMetadata {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExperimentMetadata { create_time : "create_time", description : "description", id :
+    "id", name : "name", update_time : "update_time", workspace_id : "workspace_id" }
 }
 ///Name, place and description of an experiment.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -6408,6 +6047,16 @@ impl ExperimentMetadataRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ExperimentMetadataRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ExperimentMetadataRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -6416,52 +6065,30 @@ impl crate::lenient::Lenient for ExperimentMetadataRequest {
     }
 }
 ///Experiment that a job belongs to.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExperimentReference {
     ///Id of the experiment.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the experiment, at most 64 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Number of the job within the experiment, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub serial_number: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ExperimentReference {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExperimentReference { id : "id", name : "name", serial_number : "serial_number" }
 }
 ///Names the experiment a job belongs to: an existing one by `id`, or a new one by `name`.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExperimentReferenceRequest {
     ///Description of the experiment. No special characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Id of an existing experiment. It must exist.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name for an experiment that is created together with the job. No special characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
 }
 impl ExperimentReferenceRequest {
@@ -6469,12 +6096,8 @@ impl ExperimentReferenceRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ExperimentReferenceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExperimentReferenceRequest { description : "description", id : "id", name : "name" }
 }
 ///Field that a list of experiments is sorted by.
 ///
@@ -6603,22 +6226,15 @@ impl ::schemars::JsonSchema for ExperimentSortField {
     }
 }
 ///What an experiment holds.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExperimentStatistic {
     ///Number of jobs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_count: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ExperimentStatistic {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ExperimentStatistic { job_count : "job_count" }
 }
 ///What had gone wrong before a recovery.
 ///
@@ -7054,81 +6670,47 @@ impl crate::lenient::Lenient for FilterOperator {
     }
 }
 ///A product of a fine-tuning job: the final model or a checkpoint.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningArtifact {
     ///Id of the model, or of the checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub artifact_id: ::std::option::Option<::std::string::String>,
     ///Which of the two.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub artifact_type: ::std::option::Option<crate::types::FineTuningArtifactType>,
     ///Id of the asset, once it is published.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_id: ::std::option::Option<::std::string::String>,
     ///Name of the asset, once it is published.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_name: ::std::option::Option<::std::string::String>,
     ///Number of jobs that went on from it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub continue_train_nums: ::std::option::Option<i64>,
     ///When it was made. The format is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<::std::string::String>,
     ///Epoch it is from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub epoch: ::std::option::Option<i64>,
     ///Whether it is the best one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_best: ::std::option::Option<bool>,
     ///Value of the loss function, a number without a unit.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub loss: ::std::option::Option<f64>,
     ///Why it could not be published.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub publish_error_msg: ::std::option::Option<::std::string::String>,
     ///State of its publication. No value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub status: ::std::option::Option<::std::string::String>,
     ///Training step it is from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub steps: ::std::option::Option<i64>,
     ///Jobs that went on from it.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub task_infos: ::std::vec::Vec<FineTuningContinuedJob>,
 }
-impl crate::lenient::Lenient for FineTuningArtifact {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningArtifact { artifact_id : "artifact_id", artifact_type : "artifact_type",
+    asset_id : "asset_id", asset_name : "asset_name", continue_train_nums :
+    "continue_train_nums", create_time : "create_time", epoch : "epoch", is_best :
+    "is_best", loss : "loss", publish_error_msg : "publish_error_msg", status : "status",
+    steps : "steps", task_infos : "task_infos" }
 }
 ///Whether a product is the final model or a checkpoint on the way.
 ///
@@ -7375,102 +6957,53 @@ impl ::schemars::JsonSchema for FineTuningChart {
     }
 }
 ///Configuration of a fine-tuning job (Huawei Cloud).
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningConfig {
     ///How checkpoints are kept and used.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_config: ::std::option::Option<CheckpointConfig>,
     ///Checkpoint to go on from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///Id of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ft_job_uuid: ::std::option::Option<::std::string::String>,
     ///Method of tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ft_train_type: ::std::option::Option<::std::string::String>,
     ///Type of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_type: ::std::option::Option<::std::string::String>,
     ///Environment variables of the tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_env: ::std::option::Option<FineTuningEnvironment>,
     ///Output path of the tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_output_path: ::std::option::Option<::std::string::String>,
     ///Progress, 0 to 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_process: ::std::option::Option<f64>,
 }
-impl crate::lenient::Lenient for FineTuningConfig {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningConfig { checkpoint_config : "checkpoint_config", checkpoint_id :
+    "checkpoint_id", ft_job_uuid : "ft_job_uuid", ft_train_type : "ft_train_type",
+    model_type : "model_type", task_env : "task_env", train_output_path :
+    "train_output_path", train_process : "train_process" }
 }
 ///Configuration of a fine-tuning job (Huawei Cloud).
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningConfigRequest {
     ///How checkpoints are kept and used.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_config: ::std::option::Option<CheckpointConfigRequest>,
     ///Checkpoint to go on from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///Id of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ft_job_uuid: ::std::option::Option<::std::string::String>,
     ///Method of tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ft_train_type: ::std::option::Option<::std::string::String>,
     ///Type of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_type: ::std::option::Option<::std::string::String>,
     ///Environment variables of the tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_env: ::std::option::Option<FineTuningEnvironmentRequest>,
     ///Output path of the tuning. At most 36 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_output_path: ::std::option::Option<::std::string::String>,
     ///Progress, 0 to 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_process: ::std::option::Option<f64>,
 }
 impl FineTuningConfigRequest {
@@ -7478,156 +7011,88 @@ impl FineTuningConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for FineTuningConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningConfigRequest { checkpoint_config : "checkpoint_config", checkpoint_id :
+    "checkpoint_id", ft_job_uuid : "ft_job_uuid", ft_train_type : "ft_train_type",
+    model_type : "model_type", task_env : "task_env", train_output_path :
+    "train_output_path", train_process : "train_process" }
 }
 ///The checkpoint that a fine-tuning job went on from.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningContinuation {
     ///Id of the checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///Epoch of the checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub epoch: ::std::option::Option<i64>,
     ///Whether it is the best checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_best: ::std::option::Option<bool>,
     ///Training steps that are skipped; 0 skips none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skipped_steps: ::std::option::Option<i64>,
     ///Id of the model that is tuned further.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub source_model_id: ::std::option::Option<::std::string::String>,
     ///Name of the model that is tuned further.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub source_model_name: ::std::option::Option<::std::string::String>,
     ///Training step of the checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub steps: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for FineTuningContinuation {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningContinuation { checkpoint_id : "checkpoint_id", epoch : "epoch", is_best :
+    "is_best", skipped_steps : "skipped_steps", source_model_id : "source_model_id",
+    source_model_name : "source_model_name", steps : "steps" }
 }
 ///A job that went on from a checkpoint.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningContinuedJob {
     ///How checkpoints are kept and used, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_config: ::std::option::Option<::std::string::String>,
     ///Id of the checkpoint.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_id: ::std::option::Option<::std::string::String>,
     ///Id of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub continue_task_id: ::std::option::Option<::std::string::String>,
     ///Name of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub continue_task_name: ::std::option::Option<::std::string::String>,
     ///Method of tuning.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub continue_train_type: ::std::option::Option<crate::types::TrainType>,
     ///When the job was created. The format is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<::std::string::String>,
     ///1 goes on with an earlier training, 0 does not.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub restore_training: ::std::option::Option<i64>,
     ///Training steps that are skipped; 0 skips none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub skipped_steps: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for FineTuningContinuedJob {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    FineTuningContinuedJob { checkpoint_config : "checkpoint_config", checkpoint_id :
+    "checkpoint_id", continue_task_id : "continue_task_id", continue_task_name :
+    "continue_task_name", continue_train_type : "continue_train_type", create_time :
+    "create_time", restore_training : "restore_training", skipped_steps : "skipped_steps"
     }
 }
 ///A data set of a fine-tuning job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningDataset {
     ///Id of the data set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset_id: ::std::option::Option<::std::string::String>,
     ///Name of the data set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset_name: ::std::option::Option<::std::string::String>,
     ///Share of the data set that is used, in percent.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset_proportion: ::std::option::Option<i64>,
     ///Where the data set lies.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset_source: ::std::option::Option<crate::types::FineTuningDatasetSource>,
     ///Share of the training data that is used for evaluation, in percent, 1 to 50.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub split_ratio: ::std::option::Option<i64>,
     ///What it is used for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub used_step: ::std::option::Option<crate::types::FineTuningDatasetStep>,
 }
-impl crate::lenient::Lenient for FineTuningDataset {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningDataset { dataset_id : "dataset_id", dataset_name : "dataset_name",
+    dataset_proportion : "dataset_proportion", dataset_source : "dataset_source",
+    split_ratio : "split_ratio", used_step : "used_step" }
 }
 ///Where a data set of a fine-tuning job lies: in data engineering, in OBS, in a database.
 ///
@@ -7874,30 +7339,30 @@ impl ::schemars::JsonSchema for FineTuningDatasetStep {
     }
 }
 ///Environment variables of a fine-tuning job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningEnvironment {
     ///The variables.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub envs: ::std::vec::Vec<FineTuningVariable>,
 }
-impl crate::lenient::Lenient for FineTuningEnvironment {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningEnvironment { envs : "envs" }
 }
 ///Environment variables of a fine-tuning job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningEnvironmentRequest {
     ///The variables, at most 1,000.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub envs: ::std::vec::Vec<FineTuningVariableRequest>,
 }
 impl FineTuningEnvironmentRequest {
@@ -7905,330 +7370,196 @@ impl FineTuningEnvironmentRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for FineTuningEnvironmentRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningEnvironmentRequest { envs : "envs" }
 }
 ///A fine-tuning job, in much detail. Only the Python SDK documents it, and many of its fields by name only.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningJob {
     ///Version of the interface of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub api_version: ::std::option::Option<::std::string::String>,
     ///Abilities of the tuned model.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub asset_capabilities: ::std::vec::Vec<::std::string::String>,
     ///Code name of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_code: ::std::option::Option<::std::string::String>,
     ///Description of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_desc: ::std::option::Option<::std::string::String>,
     ///Group of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_group_id: ::std::option::Option<::std::string::String>,
     ///Name of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_name: ::std::option::Option<::std::string::String>,
     ///Series of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_series: ::std::option::Option<::std::string::String>,
     ///Where the model asset comes from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_source: ::std::option::Option<::std::string::String>,
     ///Type of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_type: ::std::option::Option<::std::string::String>,
     ///Version of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_version: ::std::option::Option<::std::string::String>,
     ///How the product is published by itself, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_publish_config: ::std::option::Option<::std::string::String>,
     ///Category of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub category: ::std::option::Option<::std::string::String>,
     ///How checkpoints are kept and used. Text here; an object, `CheckpointConfig`, in the configuration of a job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub checkpoint_config: ::std::option::Option<::std::string::String>,
     ///Checkpoint that the job went on from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub continue_task: ::std::option::Option<FineTuningContinuation>,
     ///When the job was created. The unit is not documented; other times of jobs are milliseconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<i64>,
     ///The data sets of the job.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub datasets_config: ::std::vec::Vec<FineTuningDataset>,
     ///Flavor that is used of the pool. The SDK describes a number of cards.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///Id, name, creator and switches, as for any job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metadata: ::std::option::Option<::std::boxed::Box<JobMetadata>>,
     ///Id of the model that is tuned.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_asset_id: ::std::option::Option<::std::string::String>,
     ///Where the model comes from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_source: ::std::option::Option<::std::string::String>,
     ///What the model does.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_type: ::std::option::Option<crate::types::FineTuningModelType>,
     ///Resource pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
     ///Number of instances that are used of the pool, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_node_count: ::std::option::Option<::std::string::String>,
     ///Type of the resource pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_type: ::std::option::Option<::std::string::String>,
     ///Priority in a dedicated pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub priority: ::std::option::Option<i64>,
     ///Project that owns the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub project_id: ::std::option::Option<::std::string::String>,
     ///Asset that the model asset descends from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub root_asset_id: ::std::option::Option<::std::string::String>,
     ///Resources and settings, as for any job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub spec: ::std::option::Option<::std::boxed::Box<JobSpec>>,
     ///Where the job stands, as for any job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub status: ::std::option::Option<::std::boxed::Box<JobStatus>>,
     ///Subtype of the model asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sub_asset_type: ::std::option::Option<::std::string::String>,
     ///Description of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_desc: ::std::option::Option<::std::string::String>,
     ///Id of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_id: ::std::option::Option<::std::string::String>,
     ///Name of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_name: ::std::option::Option<::std::string::String>,
     ///Parameters of the tuning, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_parameters: ::std::option::Option<::std::string::String>,
     ///How long the tuning has taken. The unit is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_cost_time: ::std::option::Option<i64>,
     ///Where the product goes, such as `obs://bucket/model/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_output_path: ::std::option::Option<::std::string::String>,
     ///Progress, 0 to 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_process: ::std::option::Option<f64>,
     ///Method of tuning. Defaults to `SFT`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_type: ::std::option::Option<crate::types::TrainType>,
     ///How long the tuning is expected to take, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub training_info: ::std::option::Option<::std::string::String>,
     ///When the job was last changed or went into another state. The unit is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub update_time: ::std::option::Option<i64>,
     ///User who created the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub user_id: ::std::option::Option<::std::string::String>,
     ///Name of the user who created the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub user_name: ::std::option::Option<::std::string::String>,
     ///Workspace of the job. The SDK describes a name.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for FineTuningJob {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningJob { api_version : "api_version", asset_capabilities :
+    "asset_capabilities", asset_code : "asset_code", asset_desc : "asset_desc",
+    asset_group_id : "asset_group_id", asset_name : "asset_name", asset_series :
+    "asset_series", asset_source : "asset_source", asset_type : "asset_type",
+    asset_version : "asset_version", auto_publish_config : "auto_publish_config",
+    category : "category", checkpoint_config : "checkpoint_config", continue_task :
+    "continue_task", create_time : "create_time", datasets_config : "datasets_config",
+    flavor_id : "flavor_id", metadata : "metadata", model_asset_id : "model_asset_id",
+    model_source : "model_source", model_type : "model_type", pool_id : "pool_id",
+    pool_node_count : "pool_node_count", pool_type : "pool_type", priority : "priority",
+    project_id : "project_id", root_asset_id : "root_asset_id", spec : "spec", status :
+    "status", sub_asset_type : "sub_asset_type", task_desc : "task_desc", task_id :
+    "task_id", task_name : "task_name", task_parameters : "task_parameters",
+    train_cost_time : "train_cost_time", train_output_path : "train_output_path",
+    train_process : "train_process", train_type : "train_type", training_info :
+    "training_info", update_time : "update_time", user_id : "user_id", user_name :
+    "user_name", workspace_id : "workspace_id" }
 }
 ///A metric, with what is needed to draw it.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningMetric {
     ///The points, ascending by time or step. Typed as an object in the SDK and described as a list.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub data: ::std::vec::Vec<FineTuningMetricPoint>,
     ///Explanation in Chinese. The SDK has swapped its text with that of `des_en`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub des_cn: ::std::option::Option<::std::string::String>,
     ///Explanation in English. The SDK has swapped its text with that of `des_cn`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub des_en: ::std::option::Option<::std::string::String>,
     ///Group of the metric, such as `training`, `validation` or `test`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub group: ::std::option::Option<::std::string::String>,
     ///Fields of the points that split them into several series, such as `layer`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub group_by: ::std::vec::Vec<::std::string::String>,
     ///Name of the metric in Chinese.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name_cn: ::std::option::Option<::std::string::String>,
     ///Name of the metric in English.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name_en: ::std::option::Option<::std::string::String>,
     ///Further groups.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<::std::string::String>,
     ///How it is drawn.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<crate::types::FineTuningChart>,
     ///Unit to show, such as `%` or `samples/sec`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit: ::std::option::Option<::std::string::String>,
     ///Field of the points that goes along the x-axis, such as `step`, `epoch` or `timestamp`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub x_axis: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for FineTuningMetric {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningMetric { data : "data", des_cn : "des_cn", des_en : "des_en", group :
+    "group", group_by : "group_by", name_cn : "name_cn", name_en : "name_en", tags :
+    "tags", type_ : "type", unit : "unit", x_axis : "x_axis" }
 }
 ///Metrics, with what is needed to draw them.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningMetricData {
     ///Version of the format, `1.0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub format_version: ::std::option::Option<::std::string::String>,
     ///The metrics.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub metrics: ::std::vec::Vec<FineTuningMetric>,
     ///When the metrics were written, in ISO 8601, such as `2026-07-18T10:30:00Z`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub timestamp: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for FineTuningMetricData {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningMetricData { format_version : "format_version", metrics : "metrics",
+    timestamp : "timestamp" }
 }
 ///A point of a metric: the fields that `x_axis` and `group_by` name, and its values. Not documented further.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -8271,42 +7602,24 @@ impl crate::lenient::Lenient for FineTuningMetricPoint {
     }
 }
 ///Metrics of a fine-tuning job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningMetrics {
     ///Further metrics.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub data: ::std::option::Option<FineTuningMetricData>,
     ///The course of the loss in evaluation. Nothing more is documented: any JSON.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub eval_loss: ::std::option::Option<::serde_json::Value>,
     ///The course of the loss in training. Nothing more is documented: any JSON.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub loss: ::std::option::Option<::serde_json::Value>,
     ///Progress, 0 to 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_process: ::std::option::Option<f64>,
     ///How long the tuning is expected to take. Nothing more is documented: any JSON.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub training_info: ::std::option::Option<::serde_json::Value>,
 }
-impl crate::lenient::Lenient for FineTuningMetrics {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningMetrics { data : "data", eval_loss : "eval_loss", loss : "loss",
+    train_process : "train_process", training_info : "training_info" }
 }
 ///What a tuned model does: generate text, or understand images.
 ///
@@ -8429,59 +7742,29 @@ impl ::schemars::JsonSchema for FineTuningModelType {
     }
 }
 ///One product to publish as a model asset.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningPublicationRequest {
     ///For a checkpoint: its id, from the list of products.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub artifact_id: ::std::option::Option<::std::string::String>,
     ///Model that is chosen for the asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_code: ::std::option::Option<::std::string::String>,
     ///Name of the asset. Defaults to the name of the source model, the method of tuning and the time, joined by hyphens.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_name: ::std::option::Option<::std::string::String>,
     ///Where the asset comes from. No value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_source_type: ::std::option::Option<::std::string::String>,
     ///Version of the asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_version: ::std::option::Option<::std::string::String>,
     ///Description of the asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Whether it is a checkpoint (true) or the final model (false).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_ckpt: ::std::option::Option<bool>,
     ///How the model is published. No value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub publish_asset_type: ::std::option::Option<::std::string::String>,
     ///Description of the version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_description: ::std::option::Option<::std::string::String>,
     ///Who sees the asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub visibility: ::std::option::Option<crate::types::AssetVisibility>,
 }
 impl FineTuningPublicationRequest {
@@ -8489,108 +7772,68 @@ impl FineTuningPublicationRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for FineTuningPublicationRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningPublicationRequest { artifact_id : "artifact_id", asset_code :
+    "asset_code", asset_name : "asset_name", asset_source_type : "asset_source_type",
+    asset_version : "asset_version", description : "description", is_ckpt : "is_ckpt",
+    publish_asset_type : "publish_asset_type", version_description :
+    "version_description", visibility : "visibility" }
 }
 ///One environment variable of a fine-tuning job, with what a form needs to show it.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningVariable {
     ///Explanation.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub des: ::std::option::Option<::std::string::String>,
     ///Whether it is shown.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub displayable: ::std::option::Option<bool>,
     ///Name of the variable.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub env_name: ::std::option::Option<::std::string::String>,
     ///Type of the variable.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub env_type: ::std::option::Option<::std::string::String>,
     ///Label for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub label: ::std::option::Option<::std::string::String>,
     ///Whether a user may change it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub modifiable: ::std::option::Option<bool>,
     ///Steps of the tuning that use it.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub used_steps: ::std::vec::Vec<::std::string::String>,
     ///Value, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for FineTuningVariable {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningVariable { des : "des", displayable : "displayable", env_name : "env_name",
+    env_type : "env_type", label : "label", modifiable : "modifiable", used_steps :
+    "used_steps", value : "value" }
 }
 ///One environment variable of a fine-tuning job, with what a form needs to show it.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FineTuningVariableRequest {
     ///Explanation.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub des: ::std::option::Option<::std::string::String>,
     ///Whether it is shown.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub displayable: ::std::option::Option<bool>,
     ///Name of the variable.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub env_name: ::std::option::Option<::std::string::String>,
     ///Type of the variable.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub env_type: ::std::option::Option<::std::string::String>,
     ///Label for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub label: ::std::option::Option<::std::string::String>,
     ///Whether a user may change it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub modifiable: ::std::option::Option<bool>,
     ///Steps of the tuning that use it.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub used_steps: ::std::vec::Vec<::std::string::String>,
     ///Value, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
 impl FineTuningVariableRequest {
@@ -8598,141 +7841,85 @@ impl FineTuningVariableRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for FineTuningVariableRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FineTuningVariableRequest { des : "des", displayable : "displayable", env_name :
+    "env_name", env_type : "env_type", label : "label", modifiable : "modifiable",
+    used_steps : "used_steps", value : "value" }
 }
 ///A resource flavor.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Flavor {
     ///Further attributes.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub attributes: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///How it is billed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub billing: ::std::option::Option<Billing>,
     ///Id of the flavor.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///What a node has.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Name of the flavor.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_name: ::std::option::Option<::std::string::String>,
     ///Kind of node.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_type: ::std::option::Option<crate::types::FlavorType>,
     ///Most nodes that a job may take of it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub max_num: ::std::option::Option<i64>,
     ///Dedicated resource pool (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Flavor {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Flavor { attributes : "attributes", billing : "billing", flavor_id : "flavor_id",
+    flavor_info : "flavor_info", flavor_name : "flavor_name", flavor_type :
+    "flavor_type", max_num : "max_num", pool_id : "pool_id" }
 }
 ///What a flavor of the public pool is.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FlavorDetail {
     ///How it is billed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub billing: ::std::option::Option<Billing>,
     ///What a node has.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Kind of node.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_type: ::std::option::Option<crate::types::FlavorType>,
 }
-impl crate::lenient::Lenient for FlavorDetail {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FlavorDetail { billing : "billing", flavor_info : "flavor_info", flavor_type :
+    "flavor_type" }
 }
 ///What a node of a flavor has.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FlavorInfo {
     ///CPU.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu: ::std::option::Option<Cpu>,
     ///Local disk.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub disk: ::std::option::Option<Disk>,
     ///GPU cards. Absent when there are none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub gpu: ::std::option::Option<Gpu>,
     ///Most nodes that a job may take of it; 1 means that the job cannot be distributed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub max_num: ::std::option::Option<i64>,
     ///Memory of a node, with its unit.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub memory: ::std::option::Option<Memory>,
     ///Ascend cards. Absent when there are none, and from some releases.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub npu: ::std::option::Option<Npu>,
 }
-impl crate::lenient::Lenient for FlavorInfo {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    FlavorInfo { cpu : "cpu", disk : "disk", gpu : "gpu", max_num : "max_num", memory :
+    "memory", npu : "npu" }
 }
 ///Kind of node. Open Telekom Cloud documents the first two.
 ///
@@ -8857,14 +8044,11 @@ impl ::schemars::JsonSchema for FlavorType {
     }
 }
 ///Names the algorithm that is published.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GalleryAlgorithmRequest {
     ///Id of the algorithm.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
 }
 impl GalleryAlgorithmRequest {
@@ -8872,27 +8056,17 @@ impl GalleryAlgorithmRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for GalleryAlgorithmRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    GalleryAlgorithmRequest { id : "id" }
 }
 ///A version of an asset in the gallery.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GalleryContentRequest {
     ///What is new in the version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub desc: ::std::option::Option<::std::string::String>,
     ///Number of the version, such as `1.0.0`. The references describe a number of versions; the published example has a version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_num: ::std::option::Option<::std::string::String>,
 }
 impl GalleryContentRequest {
@@ -8900,111 +8074,63 @@ impl GalleryContentRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for GalleryContentRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    GalleryContentRequest { desc : "desc", version_num : "version_num" }
 }
 ///A version that was published in the gallery.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GalleryPublication {
     ///Id of the asset.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content_id: ::std::option::Option<::std::string::String>,
     ///Address of the asset; may be empty.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content_uri: ::std::option::Option<::std::string::String>,
     ///Id of the version.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_id: ::std::option::Option<::std::string::String>,
     ///Number of the version, such as `1.0.0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_num: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for GalleryPublication {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    GalleryPublication { content_id : "content_id", content_uri : "content_uri",
+    version_id : "version_id", version_num : "version_num" }
 }
 ///GPU cards of a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Gpu {
     ///Memory of a card with its unit, such as `32GB`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub memory: ::std::option::Option<::std::string::String>,
     ///Name of the product.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub product_name: ::std::option::Option<::std::string::String>,
     ///Number of cards.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit_num: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for Gpu {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Gpu { memory : "memory", product_name : "product_name", unit_num : "unit_num" }
 }
 ///An HTTP path that serves metrics. Path and port go together.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HttpMetrics {
     ///Path, 2 to 128 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub path: ::std::option::Option<::std::string::String>,
     ///Port, 10001 to 20000.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub port: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for HttpMetrics {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    HttpMetrics { path : "path", port : "port" }
 }
 ///An HTTP path that serves metrics. Path and port go together.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HttpMetricsRequest {
     ///Path, 2 to 128 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub path: ::std::option::Option<::std::string::String>,
     ///Port, 10001 to 20000.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub port: ::std::option::Option<i64>,
 }
 impl HttpMetricsRequest {
@@ -9012,12 +8138,8 @@ impl HttpMetricsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for HttpMetricsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    HttpMetricsRequest { path : "path", port : "port" }
 }
 ///Name of a hyper-parameter. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -9090,42 +8212,26 @@ impl crate::lenient::Lenient for HyperparameterName {
     }
 }
 ///A text in one language.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct I18nDescription {
     ///The text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Language of the text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub language: ::std::option::Option<crate::types::TextLanguage>,
 }
-impl crate::lenient::Lenient for I18nDescription {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    I18nDescription { description : "description", language : "language" }
 }
 ///A text in one language.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct I18nDescriptionRequest {
     ///The text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Language of the text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub language: ::std::option::Option<crate::types::TextLanguage>,
 }
 impl I18nDescriptionRequest {
@@ -9133,120 +8239,73 @@ impl I18nDescriptionRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for I18nDescriptionRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    I18nDescriptionRequest { description : "description", language : "language" }
 }
 ///Images of a preset engine.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ImageInfo {
     ///Image for CPU nodes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub cpu_image_url: ::std::option::Option<::std::string::String>,
     ///Image for GPU nodes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub gpu_image_url: ::std::option::Option<::std::string::String>,
     ///Version of the images.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_version: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ImageInfo {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ImageInfo { cpu_image_url : "cpu_image_url", gpu_image_url : "gpu_image_url",
+    image_version : "image_version" }
 }
 ///One input channel: data outside, a directory inside.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Input {
     ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container, such as `/home/ma-user/modelarts/inputs/data_url_0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `data_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Where the data comes from: a data set or an OBS path.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub remote: ::std::option::Option<::std::boxed::Box<InputRemote>>,
     ///What kinds of data the channel admits.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub remote_constraint: ::std::vec::Vec<RemoteConstraint>,
 }
-impl crate::lenient::Lenient for Input {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Input { access_method : "access_method", description : "description", local_dir :
+    "local_dir", name : "name", remote : "remote", remote_constraint :
+    "remote_constraint" }
 }
 ///Source of an input: a data set or an OBS path.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputRemote {
     ///A data set of ModelArts and one of its versions.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset: ::std::option::Option<Dataset>,
     ///A path in OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsLocation>,
 }
-impl crate::lenient::Lenient for InputRemote {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    InputRemote { dataset : "dataset", obs : "obs" }
 }
 ///Source of an input: a data set or an OBS path.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputRemoteRequest {
     ///A data set of ModelArts and one of its versions.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset: ::std::option::Option<DatasetRequest>,
     ///A path in OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsLocationRequest>,
 }
 impl InputRemoteRequest {
@@ -9254,12 +8313,8 @@ impl InputRemoteRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for InputRemoteRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    InputRemoteRequest { dataset : "dataset", obs : "obs" }
 }
 ///One input channel: data outside, a directory inside.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -9293,6 +8348,16 @@ pub struct InputRequest {
 impl InputRequest {
     pub fn builder() -> builder::InputRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for InputRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for InputRequest {
@@ -9415,114 +8480,80 @@ impl ::schemars::JsonSchema for JobAction {
     }
 }
 ///What a job runs, as the service resolved it: a job that was created from an algorithm id shows its code and engine here.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobAlgorithm {
     ///Hyper-parameter search: OBS path of the YAML configuration file.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub autosearch_config_path: ::std::option::Option<::std::string::String>,
     ///Hyper-parameter search: OBS path of the directory with the framework code.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub autosearch_framework_path: ::std::option::Option<::std::string::String>,
     ///Program that is started.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Absent for a custom image without code.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Start command of a custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub command: ::std::option::Option<::std::string::String>,
     ///Framework or image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<::std::boxed::Box<JobEngine>>,
     ///Environment variables. The references call it a list of maps; the service has been seen to answer with a plain object.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub environments: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///Id of the algorithm, when the job was created from one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Inputs.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<Input>,
     ///Version of a subscribed algorithm.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub item_version_id: ::std::option::Option<::std::string::String>,
     ///Directory in the container that the code is downloaded to.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_code_dir: ::std::option::Option<::std::string::String>,
     ///Name of the algorithm.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Outputs.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<Output>,
     ///Hyper-parameters.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub parameters: ::std::vec::Vec<Parameter>,
     ///Whether a job may add hyper-parameters. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub parameters_customization: ::std::option::Option<bool>,
     ///Hyper-parameter search; often an empty object.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub policies: ::std::option::Option<JobPolicies>,
     ///Subscription of a subscribed algorithm.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub subscription_id: ::std::option::Option<::std::string::String>,
     ///Logs for TensorBoard or MindStudio Insight.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub summary: ::std::option::Option<Summary>,
     ///Directory the program is started in.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub working_dir: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for JobAlgorithm {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobAlgorithm { autosearch_config_path : "autosearch_config_path",
+    autosearch_framework_path : "autosearch_framework_path", boot_file : "boot_file",
+    code_dir : "code_dir", command : "command", engine : "engine", environments :
+    "environments", id : "id", inputs : "inputs", item_version_id : "item_version_id",
+    local_code_dir : "local_code_dir", name : "name", outputs : "outputs", parameters :
+    "parameters", parameters_customization : "parameters_customization", policies :
+    "policies", subscription_id : "subscription_id", summary : "summary", working_dir :
+    "working_dir" }
 }
 /**What a job runs. Exactly one form:
 
@@ -9533,101 +8564,67 @@ impl crate::lenient::Lenient for JobAlgorithm {
 - a custom image: `engine.image_url` and `command`, with `code_dir` if the image needs code
 
 With the first two, leave `code_dir`, `boot_file` and `engine` out.*/
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobAlgorithmRequest {
     ///Hyper-parameter search: OBS path of the YAML configuration file, such as `obs://bucket/search.yaml`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub autosearch_config_path: ::std::option::Option<::std::string::String>,
     ///Hyper-parameter search: OBS path of the directory with the framework code, such as `obs://bucket/framework/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub autosearch_framework_path: ::std::option::Option<::std::string::String>,
     ///Program that is started. It must lie inside `code_dir`, and for a preset image end in `.py`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. The user guide allows at most 5 GB, 1,000 files and a depth of 32.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Start command of a custom image, required with one. It runs after the code has been downloaded. Join commands with `;` or `&&`: line breaks are not allowed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub command: ::std::option::Option<::std::string::String>,
     ///Framework or image that the code runs in. Leave it out when the algorithm is given by id or by subscription.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<JobEngineRequest>,
     ///Environment variables, at most 100. A name has letters, digits and underscores, does not begin with a digit, and is at most 8,192 characters long; a value has at most 4,096 characters. A value cannot refer to another variable with `$`.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub environments: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///Id of an algorithm from algorithm management, a UUID.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Data that is brought into the container before the program starts.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<InputRequest>,
     ///Version of a subscribed algorithm. Only together with `subscription_id`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub item_version_id: ::std::option::Option<::std::string::String>,
     ///Directory in the container that the code is downloaded to. It must be below `/home`; Huawei Cloud further forbids `/home/ma-user` itself and everything in its `modelarts`, `modelarts-dev` and `infer` directories. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`. Defaults to `/home/ma-user/modelarts/user-job-dir`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_code_dir: ::std::option::Option<::std::string::String>,
     ///Name of the algorithm. The service fills it in; leave it out.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Directories that are copied out of the container while the program runs and after it.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<OutputRequest>,
     ///Hyper-parameters. They reach the program as command line arguments `--name=value`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub parameters: ::std::vec::Vec<ParameterRequest>,
     ///Hyper-parameter search.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub policies: ::std::option::Option<JobPoliciesRequest>,
     ///Subscription of a subscribed algorithm. Only together with `item_version_id`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub subscription_id: ::std::option::Option<::std::string::String>,
     ///Logs for TensorBoard or MindStudio Insight.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub summary: ::std::option::Option<SummaryRequest>,
     ///Directory the program is started in. Without effect in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub working_dir: ::std::option::Option<::std::string::String>,
 }
 impl JobAlgorithmRequest {
@@ -9635,30 +8632,25 @@ impl JobAlgorithmRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobAlgorithmRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobAlgorithmRequest { autosearch_config_path : "autosearch_config_path",
+    autosearch_framework_path : "autosearch_framework_path", boot_file : "boot_file",
+    code_dir : "code_dir", command : "command", engine : "engine", environments :
+    "environments", id : "id", inputs : "inputs", item_version_id : "item_version_id",
+    local_code_dir : "local_code_dir", name : "name", outputs : "outputs", parameters :
+    "parameters", policies : "policies", subscription_id : "subscription_id", summary :
+    "summary", working_dir : "working_dir" }
 }
 ///A training job as the source of visualization logs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobDataSource {
     ///Id of the training job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for JobDataSource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobDataSource { job_id : "job_id" }
 }
 ///A training job as the source of visualization logs.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -9673,6 +8665,16 @@ impl JobDataSourceRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for JobDataSourceRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for JobDataSourceRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -9681,76 +8683,45 @@ impl crate::lenient::Lenient for JobDataSourceRequest {
     }
 }
 ///Framework or image that a job runs in.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobEngine {
     ///Id of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of the engine, such as `PyTorch`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Images of a preset engine. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_info: ::std::option::Option<ImageInfo>,
     ///Instance of the enterprise container registry that holds the image (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_repo_id: ::std::option::Option<::std::string::String>,
     ///Custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
     ///Whether the MoXing version of the training platform is installed into the image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub install_sys_packages: ::std::option::Option<bool>,
     ///User id that the engine runs as, in digits; may be empty.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
     ///Who may use the engine, such as `public`. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub support_groups: ::std::option::Option<::std::string::String>,
     ///Abilities of the engine, such as `auto_search`. Seen in answers, not documented.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
     ///What the engine is for, such as `training`. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub usage: ::std::option::Option<::std::string::String>,
     ///Whether the engine runs in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub v1_compatible: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for JobEngine {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobEngine { engine_id : "engine_id", engine_name : "engine_name", engine_version :
+    "engine_version", image_info : "image_info", image_repo_id : "image_repo_id",
+    image_url : "image_url", install_sys_packages : "install_sys_packages", run_user :
+    "run_user", support_groups : "support_groups", tags : "tags", usage : "usage",
+    v1_compatible : "v1_compatible" }
 }
 /**Framework or image. Exactly one of:
 
@@ -9758,44 +8729,23 @@ impl crate::lenient::Lenient for JobEngine {
 - `engine_name` and `engine_version`
 - `image_url`, for a custom image; together with `engine_name` and `engine_version` it
   replaces the image of a preset framework*/
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobEngineRequest {
     ///Id of a preset engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of a preset engine, such as `PyTorch`. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Instance of the enterprise container registry that holds the image (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_repo_id: ::std::option::Option<::std::string::String>,
     ///Custom image in the container registry (SWR), as `organization/image:tag` or as a full URL.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
     ///Whether to install the MoXing version of the training platform into the image. Only with `engine_name`, `engine_version` and `image_url` all given. Defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub install_sys_packages: ::std::option::Option<bool>,
     ///User id that a custom image runs as, in digits. 1000 to 65535 in the public pool, 0 to 65535 in a dedicated one; defaults to 1000. Too low an id is refused with `ModelArts.2855`. Documented in answers and, in requests, for the tasks of heterogeneous jobs only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
 }
 impl JobEngineRequest {
@@ -9803,12 +8753,10 @@ impl JobEngineRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobEngineRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobEngineRequest { engine_id : "engine_id", engine_name : "engine_name",
+    engine_version : "engine_version", image_repo_id : "image_repo_id", image_url :
+    "image_url", install_sys_packages : "install_sys_packages", run_user : "run_user" }
 }
 /**One condition on the jobs of a list. Blank values (an empty list, or empty texts) are no
 condition at all.
@@ -9832,6 +8780,16 @@ pub struct JobFilter {
 impl JobFilter {
     pub fn builder() -> builder::JobFilter {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for JobFilter {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for JobFilter {
@@ -10128,80 +9086,54 @@ impl ::schemars::JsonSchema for JobListType {
     }
 }
 ///Id, name, creator and switches of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobMetadata {
     ///AI project, `default-ai-project`. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ai_project: ::std::option::Option<::std::string::String>,
     ///Switches of the job, as in the request, and more that the service adds, such as `key_task`.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub annotations: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///When the job was created, in milliseconds since 1970. Read-only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<i64>,
     ///Free text, up to 256 characters; empty when none was given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Id of the job, a UUID that the service gave. Read-only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the job: 1 to 64 letters, digits, underscores and hyphens.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Tags of the job. Seen by other clients, not documented.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
     ///Experiment that the job is filed under (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub training_experiment_reference: ::std::option::Option<ExperimentReference>,
     ///When the job was last changed, in milliseconds since 1970. Seen by other clients, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub update_time: ::std::option::Option<i64>,
     ///Who created the job. Often empty in the answer to the creation itself. Read-only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub user_name: ::std::option::Option<::std::string::String>,
     ///Further id of the job. Seen by other clients, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub uuid: ::std::option::Option<::std::string::String>,
     ///Workspace of the job, "0" for the default one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for JobMetadata {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    JobMetadata { ai_project : "ai_project", annotations : "annotations", create_time :
+    "create_time", description : "description", id : "id", name : "name", tags : "tags",
+    training_experiment_reference : "training_experiment_reference", update_time :
+    "update_time", user_name : "user_name", uuid : "uuid", workspace_id : "workspace_id"
     }
 }
 ///Name, place and switches of a new job.
@@ -10254,6 +9186,16 @@ impl JobMetadataRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for JobMetadataRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for JobMetadataRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -10262,16 +9204,18 @@ impl crate::lenient::Lenient for JobMetadataRequest {
     }
 }
 ///Switches of a job that can be changed after its creation.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobMetadataUpdateRequest {
     ///Switches to change; keys and values are text. Only `jupyter-lab/enable` with `true` is documented. Mind the name: creation and answers call the same thing `annotations`.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub annotation: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
@@ -10282,40 +9226,26 @@ impl JobMetadataUpdateRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobMetadataUpdateRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobMetadataUpdateRequest { annotation : "annotation" }
 }
 ///Policies of a job; today only the hyper-parameter search. Often an empty object.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobPolicies {
     ///Hyper-parameter search. Null or absent for a job that does not search.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_search: ::std::option::Option<AutoSearch>,
 }
-impl crate::lenient::Lenient for JobPolicies {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobPolicies { auto_search : "auto_search" }
 }
 ///Policies of a job; today only the hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobPoliciesRequest {
     ///Hyper-parameter search. Null or absent for a job that does not search.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_search: ::std::option::Option<AutoSearchRequest>,
 }
 impl JobPoliciesRequest {
@@ -10323,114 +9253,63 @@ impl JobPoliciesRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobPoliciesRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobPoliciesRequest { auto_search : "auto_search" }
 }
 ///Resources of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobResource {
     ///What the flavor is. Only in the public pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_detail: ::std::option::Option<FlavorDetail>,
     ///Id of the flavor. Absent in a dedicated pool of CPU nodes; one of the `modelarts.pool.visual` flavors in a dedicated pool with accelerators.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///Name of the flavor. Read-only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_name: ::std::option::Option<::std::string::String>,
     ///What the main container was given (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub main_container_allocated_resources: ::std::option::Option<AllocatedResources>,
     ///Size that was asked for the main container (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub main_container_customized_flavor: ::std::option::Option<ContainerFlavor>,
     ///Number of nodes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub node_count: ::std::option::Option<i64>,
     ///How the resources are had. Documented as always `regular`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub policy: ::std::option::Option<crate::types::ResourcePolicy>,
     ///Federation of pools (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_group_id: ::std::option::Option<::std::string::String>,
     ///Dedicated resource pool. Absent in the public pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
     ///What the pool is. Seen by other clients, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_info: ::std::option::Option<PoolInfo>,
     ///Name of the resource pool (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_name: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for JobResource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobResource { flavor_detail : "flavor_detail", flavor_id : "flavor_id", flavor_name :
+    "flavor_name", main_container_allocated_resources :
+    "main_container_allocated_resources", main_container_customized_flavor :
+    "main_container_customized_flavor", node_count : "node_count", policy : "policy",
+    pool_group_id : "pool_group_id", pool_id : "pool_id", pool_info : "pool_info",
+    pool_name : "pool_name" }
 }
 /**Resources of a new job: `flavor_id` for the public pool, or `pool_id` for a dedicated one.
 
 A dedicated pool of CPU nodes takes no `flavor_id`. A dedicated pool with accelerators takes
 one of `modelarts.pool.visual.xlarge`, `2xlarge`, `4xlarge`, `8xlarge` (1, 2, 4, 8 cards) or,
 in some supernode pools, `16xlarge`, each with the same prefix.*/
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobResourceRequest {
     ///Id of the resource flavor. It must suit the algorithm.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///A size of your own for the main container (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub main_container_customized_flavor: ::std::option::Option<ContainerFlavorRequest>,
     ///Number of nodes, at least 1 and at most what the flavor allows. Defaults to 1; Huawei Cloud demands it, so send it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub node_count: ::std::option::Option<i64>,
     ///Id of a federation of pools. Needed when `kind` is `federated_pool_job` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_group_id: ::std::option::Option<::std::string::String>,
     ///Id of a dedicated resource pool. Without it the job runs in the public pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
 }
 impl JobResourceRequest {
@@ -10438,12 +9317,10 @@ impl JobResourceRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobResourceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobResourceRequest { flavor_id : "flavor_id", main_container_customized_flavor :
+    "main_container_customized_flavor", node_count : "node_count", pool_group_id :
+    "pool_group_id", pool_id : "pool_id" }
 }
 ///Field that a list of jobs is sorted by.
 ///
@@ -10558,148 +9435,90 @@ impl ::schemars::JsonSchema for JobSortField {
     }
 }
 ///Resources and settings of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobSpec {
     ///Model asset that the product of the job becomes (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_model: ::std::option::Option<::std::boxed::Box<AssetModel>>,
     ///When the job is stopped without being asked. Not documented in answers, and often missing.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_stop: ::std::option::Option<AutoStop>,
     ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub custom_metrics: ::std::vec::Vec<CustomMetrics>,
     ///Whether the service keeps the logs itself. Seen in answers, not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_hosted_log: ::std::option::Option<bool>,
     ///How exported logs are written. Not documented in answers (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_config: ::std::option::Option<LogExportConfig>,
     ///Where the logs are kept; often an empty object.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_path: ::std::option::Option<LogExportPath>,
     ///Which events are sent where. Not documented in answers, and often missing.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub notification: ::std::option::Option<Notification>,
     ///Where the product of the job is kept (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub output_model: ::std::option::Option<OutputModel>,
     ///Flavor, pool and number of nodes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource: ::std::option::Option<::std::boxed::Box<JobResource>>,
     ///How the job runs. Not documented in answers.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub runtime_type: ::std::option::Option<crate::types::RuntimeType>,
     ///Priority and affinity.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub schedule_policy: ::std::option::Option<SchedulePolicy>,
     ///Mounted file systems.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub volumes: ::std::vec::Vec<Volume>,
 }
-impl crate::lenient::Lenient for JobSpec {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobSpec { asset_model : "asset_model", auto_stop : "auto_stop", custom_metrics :
+    "custom_metrics", is_hosted_log : "is_hosted_log", log_export_config :
+    "log_export_config", log_export_path : "log_export_path", notification :
+    "notification", output_model : "output_model", resource : "resource", runtime_type :
+    "runtime_type", schedule_policy : "schedule_policy", volumes : "volumes" }
 }
 ///Resources, volumes, logs and scheduling of a new job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobSpecRequest {
     ///Fine-tuning only: id of the model asset that is tuned (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_id: ::std::option::Option<::std::string::String>,
     ///Model asset that the product of the job becomes (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub asset_model: ::std::option::Option<AssetModelRequest>,
     ///When the job is stopped without being asked. Without it the job runs on. The published answers do not carry it back, so remember it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub auto_stop: ::std::option::Option<AutoStopRequest>,
     ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub custom_metrics: ::std::vec::Vec<CustomMetricsRequest>,
     ///How exported logs are written (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_config: ::std::option::Option<LogExportConfigRequest>,
     ///Where the logs are kept for good. Without it the service keeps them for 30 days.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_path: ::std::option::Option<LogExportPathRequest>,
     ///Which events are sent to a topic of the notification service.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub notification: ::std::option::Option<NotificationRequest>,
     ///Where the product of the job is kept (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub output_model: ::std::option::Option<OutputModelRequest>,
     ///How long the resources are kept after the end (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub reserved_time: ::std::option::Option<ReservedTimeRequest>,
     ///Flavor, pool and number of nodes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource: ::std::option::Option<JobResourceRequest>,
     ///Whether the record of the job ages away (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub retention: ::std::option::Option<RetentionPolicyRequest>,
     ///How the job runs, such as `debug`. Known from a client that the vendor maintains and from the list filter of this name.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub runtime_type: ::std::option::Option<crate::types::RuntimeType>,
     ///Priority and affinity.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub schedule_policy: ::std::option::Option<SchedulePolicyRequest>,
     ///File systems that are mounted into the container. The user guide allows at most 8 SFS Turbo mounts, each file system and each local path once, and only in a dedicated pool.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub volumes: ::std::vec::Vec<VolumeRequest>,
 }
 impl JobSpecRequest {
@@ -10707,27 +9526,22 @@ impl JobSpecRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobSpecRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobSpecRequest { asset_id : "asset_id", asset_model : "asset_model", auto_stop :
+    "auto_stop", custom_metrics : "custom_metrics", log_export_config :
+    "log_export_config", log_export_path : "log_export_path", notification :
+    "notification", output_model : "output_model", reserved_time : "reserved_time",
+    resource : "resource", retention : "retention", runtime_type : "runtime_type",
+    schedule_policy : "schedule_policy", volumes : "volumes" }
 }
 ///Settings of a job that can be changed after its creation.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobSpecUpdateRequest {
     ///Which events are sent to a topic of the notification service.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub notification: ::std::option::Option<NotificationRequest>,
     ///Priority of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub schedule_policy: ::std::option::Option<SchedulePolicyUpdateRequest>,
 }
 impl JobSpecUpdateRequest {
@@ -10735,103 +9549,79 @@ impl JobSpecUpdateRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for JobSpecUpdateRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobSpecUpdateRequest { notification : "notification", schedule_policy :
+    "schedule_policy" }
 }
 ///Where a job stands. Watch the units: everything is in milliseconds, except for the running records.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobStatus {
     ///How long the job has run, in milliseconds. 0 as long as it never ran.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub duration: ::std::option::Option<i64>,
     ///How the number of running nodes changed: pairs of a time in milliseconds since 1970, cut to whole seconds, and a number of nodes. Null as long as there is nothing to tell, and again while the job is being stopped.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub node_count_metrics: ::std::vec::Vec<::std::vec::Vec<i64>>,
     ///Where the job stands, in one of eight stable values.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub phase: ::std::option::Option<crate::types::Phase>,
     ///How long the job has been retained so far, in a unit that is not documented. Only for a job that was created with `reserved_time` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub retention_time: ::std::option::Option<i64>,
     ///The runs of the job, one for each start, with what ended them. Only in newer releases.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub running_records: ::std::vec::Vec<RunningRecord>,
     ///Finer state. Its values may change at any time; show it, but do not decide by it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub secondary_phase: ::std::option::Option<crate::types::SecondaryPhase>,
     ///When the job began to run, in milliseconds since 1970. 0 as long as it never ran. Old releases sent it as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_time: ::std::option::Option<i64>,
     ///Addresses of the tasks. Only in a list that was asked for with `host_ips`, and then only those that match (Huawei Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub task_ips: ::std::vec::Vec<TaskIp>,
     ///How tasks ended. Known to carry only the first task that failed.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub task_statuses: ::std::vec::Vec<TaskStatus>,
     ///Names of the tasks, such as `worker-0`. These are the task ids of the log calls.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tasks: ::std::vec::Vec<::std::string::String>,
 }
-impl crate::lenient::Lenient for JobStatus {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobStatus { duration : "duration", node_count_metrics : "node_count_metrics", phase :
+    "phase", retention_time : "retention_time", running_records : "running_records",
+    secondary_phase : "secondary_phase", start_time : "start_time", task_ips :
+    "task_ips", task_statuses : "task_statuses", tasks : "tasks" }
 }
 ///One task of a heterogeneous job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobTask {
     ///What the task runs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm: ::std::option::Option<::std::boxed::Box<TaskAlgorithm>>,
     ///Where the logs of the task are kept (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_path: ::std::option::Option<TaskLogExportPath>,
     ///Role of the task. The service does not support it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub role: ::std::option::Option<crate::types::TaskRole>,
     ///Resources of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_resource: ::std::option::Option<::std::boxed::Box<Flavor>>,
 }
-impl crate::lenient::Lenient for JobTask {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    JobTask { algorithm : "algorithm", log_export_path : "log_export_path", role :
+    "role", task_resource : "task_resource" }
 }
 ///How far apart the tasks of a job may lie (Huawei Cloud).
 ///
@@ -11017,232 +9807,161 @@ impl crate::lenient::Lenient for Language {
     }
 }
 ///One page of algorithms. Go on while pages are full; do not page by `total` or `count`.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListAlgorithmsResponse {
     ///Number of algorithms: documented as those that match.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub count: ::std::option::Option<i64>,
     ///Field that was grouped by; empty when there was none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub group_by: ::std::option::Option<::std::string::String>,
     ///The algorithms.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub items: ::std::vec::Vec<Algorithm>,
     ///Algorithms on a page, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Where the page begins, as asked for. The Python SDK calls it a page here and a number of algorithms in the request.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort, `asc` or `desc`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<::std::string::String>,
     ///Field that was sorted by.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sort_by: ::std::option::Option<::std::string::String>,
     ///Number of algorithms: documented as all algorithms of the user.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListAlgorithmsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListAlgorithmsResponse { count : "count", group_by : "group_by", items : "items",
+    limit : "limit", offset : "offset", order : "order", sort_by : "sort_by", total :
+    "total" }
 }
 ///The events that notifications can be asked for.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListEventCategoriesResponse {
     ///The events. Mind the hyphen in the name.
-    #[serde(
-        rename = "event-categories",
-        default,
-        skip_serializing_if = "::std::vec::Vec::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "event-categories",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub event_categories: ::std::vec::Vec<EventCategory>,
 }
-impl crate::lenient::Lenient for ListEventCategoriesResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListEventCategoriesResponse { event_categories : "event-categories" }
 }
 ///Products of a fine-tuning job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListFtArtifactsResponse {
     ///The products.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub artifact_info: ::std::vec::Vec<FineTuningArtifact>,
     ///Number of products in this answer.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListFtArtifactsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListFtArtifactsResponse { artifact_info : "artifact_info", total : "total" }
 }
 ///One page of experiments. Go on while pages are full.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingExperimentsResponse {
     ///Number of experiments that match.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub count: ::std::option::Option<i64>,
     ///The experiments.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub items: ::std::vec::Vec<TrainingExperiment>,
     ///Experiments on a page, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Number of the page, counted from 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort, `asc` or `desc`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<::std::string::String>,
     ///Field that was sorted by.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sort_by: ::std::option::Option<::std::string::String>,
     ///Number of experiments in all.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListTrainingExperimentsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingExperimentsResponse { count : "count", items : "items", limit : "limit",
+    offset : "offset", order : "order", sort_by : "sort_by", total : "total" }
 }
 ///One page of the events of a job. The references call the three numbers text, the service sends integers; a client should read both.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobEventsResponse {
     ///End of the time that was asked for, in RFC 3339 with a zone. Milliseconds are cut off.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_time: ::std::option::Option<::std::string::String>,
     ///The events.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub events: ::std::vec::Vec<TrainingJobEvent>,
     ///Events on a page, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Where the page begins, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort, `asc` or `desc`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<::std::string::String>,
     ///Begin of the time that was asked for, in RFC 3339 with a zone, such as `2024-06-10T14:18:25+08:00`. Milliseconds are cut off.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_time: ::std::option::Option<::std::string::String>,
     ///Number of events that match.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListTrainingJobEventsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingJobEventsResponse { end_time : "end_time", events : "events", limit :
+    "limit", offset : "offset", order : "order", start_time : "start_time", total :
+    "total" }
 }
 ///The stages of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobStagesResponse {
     ///One record for each time that the job was scheduled. Not the records of the same name in the status of a job.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub running_records: ::std::vec::Vec<StageRecord>,
     ///Number of records.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total_count: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListTrainingJobStagesResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingJobStagesResponse { running_records : "running_records", total_count :
+    "total_count" }
 }
 ///The tags that jobs of the project have.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobTagsResponse {
     ///The tags, one entry for each key.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<TagValues>,
 }
-impl crate::lenient::Lenient for ListTrainingJobTagsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingJobTagsResponse { tags : "tags" }
 }
 ///The instances of a job. The body is the list itself.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -11280,83 +9999,61 @@ impl crate::lenient::Lenient for ListTrainingJobTasksResponse {
     }
 }
 ///One page of tagged jobs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobsByTagsResponse {
     ///The jobs.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub resources: ::std::vec::Vec<ResourceInstance>,
     ///Number of jobs that match.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total_count: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ListTrainingJobsByTagsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    ListTrainingJobsByTagsResponse { resources : "resources", total_count : "total_count"
     }
 }
 ///Which jobs to list, and which page of them. All fields are optional; an empty object lists the first page.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobsRequest {
     ///Conditions; a job must meet all of them. One vendor client sends at most 20.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub filters: ::std::vec::Vec<JobFilter>,
     ///Field to group by. No value is documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub group_by: ::std::option::Option<::std::string::String>,
     ///IPv4 or IPv6 addresses of hosts, at most 10; a job on any of them matches. Limits the creation time like `tags` (Huawei Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub host_ips: ::std::vec::Vec<::std::string::String>,
     ///Jobs on a page, 1 to 50. No default is documented, so send it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Number of the page, counted from 0: 1 means the second page, not the second job. (Until 2024 the references called it a record offset.) Defaults to 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort. Defaults to `desc`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<SortOrder>,
     ///Field to sort by. Defaults to `create_time`; another one may be refused with `ModelArts.2790`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sort_by: ::std::option::Option<crate::types::JobSortField>,
     ///Tags that a job must have, at most 10; all of them must match, each key once. Together with it the creation time is limited to a span of 31 days, by default the last 31 (Huawei Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<TagFilterRequest>,
     ///When custom and fine-tuning jobs are listed together: only one of the two (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_type: ::std::option::Option<crate::types::JobListType>,
     ///Whether to list custom and fine-tuning jobs together (Huawei Cloud; known from a client that the vendor maintains).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unified_jobs: ::std::option::Option<bool>,
     ///Workspace: "0" or 32 characters. Defaults to "0" (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl ListTrainingJobsRequest {
@@ -11364,97 +10061,60 @@ impl ListTrainingJobsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ListTrainingJobsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingJobsRequest { filters : "filters", group_by : "group_by", host_ips :
+    "host_ips", limit : "limit", offset : "offset", order : "order", sort_by : "sort_by",
+    tags : "tags", train_type : "train_type", unified_jobs : "unified_jobs", workspace_id
+    : "workspace_id" }
 }
 ///One page of jobs. Do not page by `total` or `count`: sources disagree on what they count. Go on while pages are full.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListTrainingJobsResponse {
     ///AI project, `default-ai-project`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ai_project: ::std::option::Option<::std::string::String>,
     ///Number of jobs: documented as those that match; an example fits the number on this page just as well.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub count: ::std::option::Option<i64>,
     ///Field that was grouped by; empty when there was none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub group_by: ::std::option::Option<::std::string::String>,
     ///The jobs.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub items: ::std::vec::Vec<TrainingJob>,
     ///Jobs on a page, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Number of the page, counted from 0, as asked for.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort, `asc` or `desc`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub order: ::std::option::Option<::std::string::String>,
     ///Field that was sorted by.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sort_by: ::std::option::Option<::std::string::String>,
     ///Number of jobs: documented as all jobs of the user, whatever the filter.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
     ///Which of custom and fine-tuning jobs were asked for (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_type: ::std::option::Option<crate::types::JobListType>,
     ///Workspace, "0" for the default one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ListTrainingJobsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ListTrainingJobsResponse { ai_project : "ai_project", count : "count", group_by :
+    "group_by", items : "items", limit : "limit", offset : "offset", order : "order",
+    sort_by : "sort_by", total : "total", train_type : "train_type", workspace_id :
+    "workspace_id" }
 }
 ///Place for visualization logs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogDir {
     ///A directory in an OBS parallel file system.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs: ::std::option::Option<PfsLocation>,
 }
-impl crate::lenient::Lenient for LogDir {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogDir { pfs : "pfs" }
 }
 ///Place for visualization logs.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -11469,6 +10129,16 @@ impl LogDirRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for LogDirRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for LogDirRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -11477,42 +10147,26 @@ impl crate::lenient::Lenient for LogDirRequest {
     }
 }
 ///How exported logs are written.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogExportConfig {
     ///Whether logs are split by time. Defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub rotation_enabled: ::std::option::Option<bool>,
     ///Layout of the logs. Defaults to `v0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version: ::std::option::Option<crate::types::LogVersion>,
 }
-impl crate::lenient::Lenient for LogExportConfig {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogExportConfig { rotation_enabled : "rotation_enabled", version : "version" }
 }
 ///How exported logs are written.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogExportConfigRequest {
     ///Whether logs are split by time. Defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub rotation_enabled: ::std::option::Option<bool>,
     ///Layout of the logs. Defaults to `v0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version: ::std::option::Option<crate::types::LogVersion>,
 }
 impl LogExportConfigRequest {
@@ -11520,50 +10174,30 @@ impl LogExportConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for LogExportConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogExportConfigRequest { rotation_enabled : "rotation_enabled", version : "version" }
 }
 ///Where the logs of a job are kept. Often an empty object.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogExportPath {
     ///Directory of the host for the logs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub host_path: ::std::option::Option<::std::string::String>,
     ///OBS directory for the logs, such as `obs://bucket/logs/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for LogExportPath {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogExportPath { host_path : "host_path", obs_url : "obs_url" }
 }
 ///Where the logs of a job are kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogExportPathRequest {
     ///Directory of the host for the logs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub host_path: ::std::option::Option<::std::string::String>,
     ///OBS directory for the logs, such as `obs://bucket/logs/`. The user guide asks for an empty directory with read and write permission. An empty text means none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
 impl LogExportPathRequest {
@@ -11571,45 +10205,26 @@ impl LogExportPathRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for LogExportPathRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogExportPathRequest { host_path : "host_path", obs_url : "obs_url" }
 }
 ///Some lines of the log of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogLines {
     ///The lines.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content: ::std::option::Option<::std::string::String>,
     ///Number of the last of the lines, as text. Give it as `base_line` to go on from there.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_line: ::std::option::Option<::std::string::String>,
     ///How many lines there are.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub lines: ::std::option::Option<i64>,
     ///Number of the first of the lines, as text that is best not taken apart. Give it as `base_line` to go on from there.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_line: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for LogLines {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogLines { content : "content", end_line : "end_line", lines : "lines", start_line :
+    "start_line" }
 }
 ///What a link to a log is for: to show it, or to download it.
 #[derive(
@@ -11677,55 +10292,33 @@ impl crate::lenient::Lenient for LogLinkType {
     }
 }
 ///The end of the log of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogPreview {
     ///Text of the log. The newest part when the log is larger than 5 MB.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content: ::std::option::Option<::std::string::String>,
     ///Name that `content` had before March 2022.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub context: ::std::option::Option<::std::string::String>,
     ///Size of `content` in bytes, at most 5 MB. Do not rely on it: in the published example it does not fit the text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub current_size: ::std::option::Option<i64>,
     ///Size of the whole log in bytes.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub full_size: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for LogPreview {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogPreview { content : "content", context : "context", current_size : "current_size",
+    full_size : "full_size" }
 }
 ///A link to the log of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogUrl {
     ///Pre-signed link to the whole log in OBS. It lets anyone in who has it, so do not log it. Valid for 5 minutes (the user guide says an hour). It may begin with `http://`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<crate::Secret>,
 }
-impl crate::lenient::Lenient for LogUrl {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    LogUrl { obs_url : "obs_url" }
 }
 ///Layout of exported logs.
 ///
@@ -11844,27 +10437,17 @@ impl ::schemars::JsonSchema for LogVersion {
     }
 }
 ///Memory of a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Memory {
     ///Size, counted in `unit`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub size: ::std::option::Option<i64>,
     ///Unit of the size, such as `GB`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Memory {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Memory { size : "size", unit : "unit" }
 }
 ///Running metric of a task, in percent: use of CPU, of memory, of GPU, of GPU memory, of Ascend cards, of their memory.
 ///
@@ -12019,26 +10602,21 @@ impl ::schemars::JsonSchema for MetricName {
     }
 }
 ///The samples of one metric.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MetricSeries {
     ///The metric.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metric: ::std::option::Option<crate::types::MetricName>,
     ///One mean value for each minute since the start, in percent, oldest first. -1 where there is no sample: in the first minutes, and for cards that the node does not have.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub value: ::std::vec::Vec<f64>,
 }
-impl crate::lenient::Lenient for MetricSeries {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    MetricSeries { metric : "metric", value : "value" }
 }
 ///New quotas of a user.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12057,6 +10635,16 @@ impl ModifyTrainingQuotasRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ModifyTrainingQuotasRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ModifyTrainingQuotasRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12065,44 +10653,32 @@ impl crate::lenient::Lenient for ModifyTrainingQuotasRequest {
     }
 }
 ///The quotas of a user after a change.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ModifyTrainingQuotasResponse {
     ///The quotas that were set.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub quotas: ::std::vec::Vec<TrainingQuota>,
     ///The user of the identity service (IAM).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub user_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ModifyTrainingQuotasResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ModifyTrainingQuotasResponse { quotas : "quotas", user_id : "user_id" }
 }
 ///Whether a name is taken.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NameCheck {
     ///True when the name is taken.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub is_duplicate: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for NameCheck {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NameCheck { is_duplicate : "is_duplicate" }
 }
 ///A network file system (SFS Turbo) as the source of visualization logs.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12117,6 +10693,16 @@ impl NfsDataSourceRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for NfsDataSourceRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for NfsDataSourceRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12125,52 +10711,31 @@ impl crate::lenient::Lenient for NfsDataSourceRequest {
     }
 }
 ///A mounted network file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NfsVolume {
     ///Where it appears in the container.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Server and path, such as `10.0.0.5:/share`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub nfs_server_path: ::std::option::Option<::std::string::String>,
     ///Whether the container may only read.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub read_only: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for NfsVolume {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NfsVolume { local_path : "local_path", nfs_server_path : "nfs_server_path", read_only
+    : "read_only" }
 }
 ///A mounted network file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NfsVolumeRequest {
     ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Server and path, such as `10.0.0.5:/share`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub nfs_server_path: ::std::option::Option<::std::string::String>,
     ///Whether the container may only read. Defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub read_only: ::std::option::Option<bool>,
 }
 impl NfsVolumeRequest {
@@ -12178,12 +10743,9 @@ impl NfsVolumeRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for NfsVolumeRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NfsVolumeRequest { local_path : "local_path", nfs_server_path : "nfs_server_path",
+    read_only : "read_only" }
 }
 ///How a label of a node is compared.
 #[derive(
@@ -12276,6 +10838,16 @@ impl NodeSelectorRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for NodeSelectorRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for NodeSelectorRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12302,6 +10874,16 @@ impl NodeSelectorRequirementRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for NodeSelectorRequirementRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for NodeSelectorRequirementRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12310,25 +10892,29 @@ impl crate::lenient::Lenient for NodeSelectorRequirementRequest {
     }
 }
 ///One alternative: everything in it must match.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NodeSelectorTermRequest {
     ///Conditions on the labels of a node.
-    #[serde(
-        rename = "matchExpressions",
-        default,
-        skip_serializing_if = "::std::vec::Vec::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "matchExpressions",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub match_expressions: ::std::vec::Vec<NodeSelectorRequirementRequest>,
     ///Conditions on the fields of a node.
-    #[serde(
-        rename = "matchFields",
-        default,
-        skip_serializing_if = "::std::vec::Vec::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "matchFields",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub match_fields: ::std::vec::Vec<NodeSelectorRequirementRequest>,
 }
 impl NodeSelectorTermRequest {
@@ -12336,34 +10922,26 @@ impl NodeSelectorTermRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for NodeSelectorTermRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NodeSelectorTermRequest { match_expressions : "matchExpressions", match_fields :
+    "matchFields" }
 }
 ///Which events of the job are sent where.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Notification {
     ///Events that are sent.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub events: ::std::vec::Vec<crate::types::NotificationEvent>,
     ///Resource name of the topic in the notification service (SMN).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub topic_urn: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Notification {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Notification { events : "events", topic_urn : "topic_urn" }
 }
 ///Event of a job that can be sent to a topic.
 ///
@@ -12535,18 +11113,17 @@ impl ::schemars::JsonSchema for NotificationEvent {
     }
 }
 ///Which events of the job are sent where.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NotificationRequest {
     ///Events that are sent.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub events: ::std::vec::Vec<crate::types::NotificationEvent>,
     ///Resource name of the topic in the notification service (SMN).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub topic_urn: ::std::option::Option<::std::string::String>,
 }
 impl NotificationRequest {
@@ -12554,22 +11131,19 @@ impl NotificationRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for NotificationRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NotificationRequest { events : "events", topic_urn : "topic_urn" }
 }
 ///What a training program reports.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NotifyTrainingJobInformationRequest {
     ///Kind of event that is reported. No value is documented.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<::std::string::String>,
 }
 impl NotifyTrainingJobInformationRequest {
@@ -12577,58 +11151,34 @@ impl NotifyTrainingJobInformationRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for NotifyTrainingJobInformationRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    NotifyTrainingJobInformationRequest { type_ : "type" }
 }
 ///Ascend cards of a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Npu {
     ///Memory of a card with its unit, such as `32GB`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub memory: ::std::option::Option<::std::string::String>,
     ///Name of the product.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub product_name: ::std::option::Option<::std::string::String>,
     ///Number of cards. The references call it text; a client should read both.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub unit_num: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for Npu {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Npu { memory : "memory", product_name : "product_name", unit_num : "unit_num" }
 }
 ///A path in object storage (OBS).
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsLocation {
     ///OBS path, as `obs://bucket/dir/` or `/bucket/dir/`; the service uses both spellings.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ObsLocation {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ObsLocation { obs_url : "obs_url" }
 }
 ///A path in object storage (OBS).
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12643,6 +11193,16 @@ impl ObsLocationRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ObsLocationRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ObsLocationRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12651,27 +11211,17 @@ impl crate::lenient::Lenient for ObsLocationRequest {
     }
 }
 ///A place in OBS for the product of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsModel {
     ///Directory that the product is taken from.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in OBS, such as `obs://bucket/model/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_path: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ObsModel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ObsModel { local_path : "local_path", obs_path : "obs_path" }
 }
 ///A place in OBS for the product of a job.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12691,6 +11241,16 @@ impl ObsModelRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ObsModelRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ObsModelRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12699,22 +11259,15 @@ impl crate::lenient::Lenient for ObsModelRequest {
     }
 }
 ///The other end of a channel that can only be OBS.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsRemote {
     ///A path in OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsLocation>,
 }
-impl crate::lenient::Lenient for ObsRemote {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ObsRemote { obs : "obs" }
 }
 ///The other end of a channel that can only be OBS.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12729,6 +11282,16 @@ impl ObsRemoteRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ObsRemoteRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ObsRemoteRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12737,42 +11300,26 @@ impl crate::lenient::Lenient for ObsRemoteRequest {
     }
 }
 ///A mounted OBS directory.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsVolume {
     ///Where it appears in the container.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in OBS, such as `/bucket/path`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_path: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ObsVolume {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ObsVolume { local_path : "local_path", obs_path : "obs_path" }
 }
 ///A mounted OBS directory.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsVolumeRequest {
     ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in OBS, such as `/bucket/path`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_path: ::std::option::Option<::std::string::String>,
 }
 impl ObsVolumeRequest {
@@ -12780,88 +11327,50 @@ impl ObsVolumeRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ObsVolumeRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ObsVolumeRequest { local_path : "local_path", obs_path : "obs_path" }
 }
 ///One output channel: a directory inside, OBS outside.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Output {
     ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container, such as `/home/ma-user/modelarts/outputs/train_url_0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///When files are copied out.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mode: ::std::option::Option<crate::types::TransferMode>,
     ///Name of the channel, such as `train_url`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///How often files are copied out, in seconds, such as `30s`. The wire also carries a bare integer, `30`; a client should read that as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub period: ::std::option::Option<::std::string::String>,
     ///Where the files go. Only OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub remote: ::std::option::Option<ObsRemote>,
 }
-impl crate::lenient::Lenient for Output {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Output { access_method : "access_method", description : "description", local_dir :
+    "local_dir", mode : "mode", name : "name", period : "period", remote : "remote" }
 }
 ///Where the product of a job is kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputModel {
     ///A place in OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsModel>,
 }
-impl crate::lenient::Lenient for OutputModel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    OutputModel { obs : "obs" }
 }
 ///Where the product of a job is kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputModelRequest {
     ///A place in OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsModelRequest>,
 }
 impl OutputModelRequest {
@@ -12869,12 +11378,8 @@ impl OutputModelRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for OutputModelRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    OutputModelRequest { obs : "obs" }
 }
 ///One output channel: a directory inside, OBS outside.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12911,6 +11416,16 @@ impl OutputRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for OutputRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for OutputRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -12919,136 +11434,90 @@ impl crate::lenient::Lenient for OutputRequest {
     }
 }
 ///One hyper-parameter as the service resolved it.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Parameter {
     ///What values are allowed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub constraint: ::std::option::Option<ParameterConstraint>,
     ///Explanation of the hyper-parameter.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Explanation in another language. Null when there is none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub i18n_description: ::std::option::Option<I18nDescription>,
     ///Name of the hyper-parameter. Becomes the command line argument `--name`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Value, always text, whatever type the constraint names.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Parameter {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Parameter { constraint : "constraint", description : "description", i18n_description
+    : "i18n_description", name : "name", value : "value" }
 }
 ///Where the picture of a sensitivity analysis is kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ParameterAnalysisPath {
     ///OBS path of the picture, as `/bucket/dir/file.png`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub file_path: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ParameterAnalysisPath {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ParameterAnalysisPath { file_path : "file_path" }
 }
 ///What is allowed as the value of a hyper-parameter.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ParameterConstraint {
     ///Whether a job may change the value that the algorithm gives.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub editable: ::std::option::Option<bool>,
     ///Whether the hyper-parameter must have a value.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub required: ::std::option::Option<bool>,
     ///Whether the value is a secret. The service does not implement this yet.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sensitive: ::std::option::Option<bool>,
     ///Type that the text of the value is read as.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<crate::types::ParameterType>,
     ///Allowed values, or the two ends of the range; empty when `valid_type` is `None`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub valid_range: ::std::vec::Vec<::std::string::String>,
     ///How `valid_range` is to be read.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub valid_type: ::std::option::Option<crate::types::ParameterValidType>,
 }
-impl crate::lenient::Lenient for ParameterConstraint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ParameterConstraint { editable : "editable", required : "required", sensitive :
+    "sensitive", type_ : "type", valid_range : "valid_range", valid_type : "valid_type" }
 }
 ///What is allowed as the value of a hyper-parameter.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ParameterConstraintRequest {
     ///Whether a job may change the value that the algorithm gives.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub editable: ::std::option::Option<bool>,
     ///Whether the hyper-parameter must have a value.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub required: ::std::option::Option<bool>,
     ///Whether the value is a secret. The service does not implement this yet.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub sensitive: ::std::option::Option<bool>,
     ///Type that the text of the value is read as.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<crate::types::ParameterType>,
     ///Allowed values, or the two ends of the range; empty when `valid_type` is `None`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub valid_range: ::std::vec::Vec<::std::string::String>,
     ///How `valid_range` is to be read.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub valid_type: ::std::option::Option<crate::types::ParameterValidType>,
 }
 impl ParameterConstraintRequest {
@@ -13056,42 +11525,25 @@ impl ParameterConstraintRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ParameterConstraintRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    ParameterConstraintRequest { editable : "editable", required : "required", sensitive
+    : "sensitive", type_ : "type", valid_range : "valid_range", valid_type : "valid_type"
     }
 }
 ///One hyper-parameter.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ParameterRequest {
     ///What values are allowed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub constraint: ::std::option::Option<ParameterConstraintRequest>,
     ///Explanation of the hyper-parameter.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Explanation in another language.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub i18n_description: ::std::option::Option<I18nDescriptionRequest>,
     ///Name of the hyper-parameter. Becomes the command line argument `--name`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Value, always text, whatever type the constraint names.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
 impl ParameterRequest {
@@ -13099,12 +11551,9 @@ impl ParameterRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ParameterRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ParameterRequest { constraint : "constraint", description : "description",
+    i18n_description : "i18n_description", name : "name", value : "value" }
 }
 ///Type that the text of a hyper-parameter is read as.
 ///
@@ -13362,22 +11811,15 @@ impl ::schemars::JsonSchema for ParameterValidType {
     }
 }
 ///A directory in an OBS parallel file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PfsLocation {
     ///Path in the parallel file system, such as `obs://file-system/logs/`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs_path: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for PfsLocation {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PfsLocation { pfs_path : "pfs_path" }
 }
 ///A directory in an OBS parallel file system.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -13392,6 +11834,16 @@ impl PfsLocationRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for PfsLocationRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for PfsLocationRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -13400,42 +11852,26 @@ impl crate::lenient::Lenient for PfsLocationRequest {
     }
 }
 ///A mounted OBS parallel file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PfsVolume {
     ///Where it appears in the container.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in the parallel file system, such as `/file-system/path`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs_path: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for PfsVolume {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PfsVolume { local_path : "local_path", pfs_path : "pfs_path" }
 }
 ///A mounted OBS parallel file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PfsVolumeRequest {
     ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in the parallel file system, such as `/file-system/path`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs_path: ::std::option::Option<::std::string::String>,
 }
 impl PfsVolumeRequest {
@@ -13443,12 +11879,8 @@ impl PfsVolumeRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for PfsVolumeRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PfsVolumeRequest { local_path : "local_path", pfs_path : "pfs_path" }
 }
 ///Where a job stands. `Completed`, `Failed`, `Terminated` and `Abnormal` are final.
 ///
@@ -13657,13 +12089,15 @@ impl crate::lenient::Lenient for PoolInfo {
     }
 }
 ///Placement that is wished for.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PreferredAffinityRequest {
     ///Weighted wishes.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub node_affinity: ::std::vec::Vec<PreferredSchedulingTermRequest>,
 }
 impl PreferredAffinityRequest {
@@ -13671,27 +12105,17 @@ impl PreferredAffinityRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for PreferredAffinityRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PreferredAffinityRequest { node_affinity : "node_affinity" }
 }
 ///One wish and its weight.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PreferredSchedulingTermRequest {
     ///What the node should be like.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub preference: ::std::option::Option<NodeSelectorTermRequest>,
     ///Weight, 1 to 100.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub weight: ::std::option::Option<i64>,
 }
 impl PreferredSchedulingTermRequest {
@@ -13699,12 +12123,8 @@ impl PreferredSchedulingTermRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for PreferredSchedulingTermRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PreferredSchedulingTermRequest { preference : "preference", weight : "weight" }
 }
 ///Id of a project: 1 to 64 letters, digits and hyphens; in practice 32 hexadecimal digits.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -13780,18 +12200,17 @@ impl crate::lenient::Lenient for ProjectId {
     }
 }
 ///Which products of a fine-tuning job to publish. Nothing is documented as required.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PublishFtArtifactsRequest {
     ///The products.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub publish_artifacts: ::std::vec::Vec<FineTuningPublicationRequest>,
     ///Workspace that the model assets go to.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl PublishFtArtifactsRequest {
@@ -13799,30 +12218,20 @@ impl PublishFtArtifactsRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for PublishFtArtifactsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PublishFtArtifactsRequest { publish_artifacts : "publish_artifacts", workspace_id :
+    "workspace_id" }
 }
 ///A model that was published.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PublishFtArtifactsResponse {
     ///Id of the model.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for PublishFtArtifactsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    PublishFtArtifactsResponse { model_id : "model_id" }
 }
 ///What a quota is about: the number of jobs, the number of visualization jobs, whether records of jobs age away, or which topic is told when the number of jobs nears its quota.
 ///
@@ -13964,52 +12373,29 @@ impl ::schemars::JsonSchema for QuotaResource {
     }
 }
 ///One attempt to recover.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RecoverRecord {
     ///What had gone wrong.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub fault_scenario: ::std::option::Option<crate::types::FaultScenario>,
     ///Why it had gone wrong, as free text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub reason: ::std::option::Option<::std::string::String>,
     ///What was done.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub recover: ::std::option::Option<crate::types::RecoveryKind>,
     ///When the attempt ended, in seconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub recover_end_at: ::std::option::Option<i64>,
     ///How the attempt ended.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub recover_result: ::std::option::Option<crate::types::RecoveryResult>,
     ///When the fault happened and the attempt began, in seconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub recover_start_at: ::std::option::Option<i64>,
     ///Task that caused it, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub related_task: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for RecoverRecord {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RecoverRecord { fault_scenario : "fault_scenario", reason : "reason", recover :
+    "recover", recover_end_at : "recover_end_at", recover_result : "recover_result",
+    recover_start_at : "recover_start_at", related_task : "related_task" }
 }
 ///What was done to recover: from repeating a step, over restarting the process in place (NPU, GPU or in general), to scheduling the pods or the whole job again; `with_taint` keeps the faulty node out.
 ///
@@ -14339,19 +12725,13 @@ impl ::schemars::JsonSchema for RecoveryResult {
     }
 }
 ///What kind of data a channel admits.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RemoteConstraint {
     ///For a data set: which of its attributes is constrained.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub attributes: ::std::option::Option<crate::types::DatasetAttribute>,
     ///Kind of data: a storage location or a data set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub data_type: ::std::option::Option<::std::string::String>,
 }
 impl RemoteConstraint {
@@ -14359,12 +12739,8 @@ impl RemoteConstraint {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for RemoteConstraint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RemoteConstraint { attributes : "attributes", data_type : "data_type" }
 }
 ///Kind of report about a task.
 #[derive(
@@ -14428,67 +12804,37 @@ impl crate::lenient::Lenient for ReportType {
     }
 }
 ///Placement that must hold.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RequiredAffinity {
     ///With `networkTopology`: how far apart the tasks of a group may lie. Said to default to `hyperinstanceGroup` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_group_level: ::std::option::Option<crate::types::AffinityGroupLevel>,
     ///Number of tasks that are kept together on one supernode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_group_size: ::std::option::Option<i64>,
     ///How strictly tasks are kept together.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_type: ::std::option::Option<crate::types::AffinityType>,
     ///With `networkTopology`: how far apart the tasks of the job may lie. Defaults to `cluster` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_level: ::std::option::Option<crate::types::JobTopologyLevel>,
 }
-impl crate::lenient::Lenient for RequiredAffinity {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RequiredAffinity { affinity_group_level : "affinity_group_level", affinity_group_size
+    : "affinity_group_size", affinity_type : "affinity_type", job_level : "job_level" }
 }
 ///Placement that must hold.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RequiredAffinityRequest {
     ///With `networkTopology`: how far apart the tasks of a group may lie. Said to default to `hyperinstanceGroup` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_group_level: ::std::option::Option<crate::types::AffinityGroupLevel>,
     ///Number of tasks that are kept together on one supernode. Required with `hyperinstance` and `networkTopology`; the service puts 1 when it is missing for a supernode pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_group_size: ::std::option::Option<i64>,
     ///How strictly tasks are kept together.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub affinity_type: ::std::option::Option<crate::types::AffinityType>,
     ///With `networkTopology`: how far apart the tasks of the job may lie. Defaults to `cluster` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_level: ::std::option::Option<crate::types::JobTopologyLevel>,
     ///Labels that nodes must have (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub node_affinity: ::std::option::Option<NodeSelectorRequest>,
 }
 impl RequiredAffinityRequest {
@@ -14496,12 +12842,10 @@ impl RequiredAffinityRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for RequiredAffinityRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RequiredAffinityRequest { affinity_group_level : "affinity_group_level",
+    affinity_group_size : "affinity_group_size", affinity_type : "affinity_type",
+    job_level : "job_level", node_affinity : "node_affinity" }
 }
 ///How long the resources of a job are kept after its end.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -14516,6 +12860,16 @@ pub struct ReservedTimeRequest {
 impl ReservedTimeRequest {
     pub fn builder() -> builder::ReservedTimeRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for ReservedTimeRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for ReservedTimeRequest {
@@ -14566,64 +12920,49 @@ impl crate::lenient::Lenient for ResourceDetail {
     }
 }
 ///A job, as the tag service sees it.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceInstance {
     ///Details of the job; today an empty object.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource_detail: ::std::option::Option<ResourceDetail>,
     ///Id of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource_id: ::std::option::Option<::std::string::String>,
     ///Name of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource_name: ::std::option::Option<::std::string::String>,
     ///Tags of the job; empty when it has none.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
     ///Workspace of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for ResourceInstance {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ResourceInstance { resource_detail : "resource_detail", resource_id : "resource_id",
+    resource_name : "resource_name", tags : "tags", workspace_id : "workspace_id" }
 }
 ///Which tagged jobs are meant. All fields are optional; an empty object means all jobs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceInstancesRequest {
     ///Condition on the name of the job, at most one.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub matches: ::std::vec::Vec<ResourceMatchRequest>,
     ///Tags that a job must have: each of them, with any of its values. No key twice.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<ResourceTagRequest>,
     ///Whether only jobs without any tag are meant; `tags` is ignored then. Defaults to false.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub without_any_tag: ::std::option::Option<bool>,
     ///Workspace to look at. Defaults to "0".
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl ResourceInstancesRequest {
@@ -14631,12 +12970,9 @@ impl ResourceInstancesRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ResourceInstancesRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ResourceInstancesRequest { matches : "matches", tags : "tags", without_any_tag :
+    "without_any_tag", workspace_id : "workspace_id" }
 }
 ///Field that a search of tagged jobs looks into. Only `resource_name`.
 ///
@@ -14765,6 +13101,16 @@ impl ResourceMatchRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ResourceMatchRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ResourceMatchRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -14889,35 +13235,30 @@ impl ::schemars::JsonSchema for ResourcePolicy {
     }
 }
 ///Something that the resources of a job must satisfy.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceRequirement {
     ///What must satisfy.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<crate::types::ResourceRequirementKey>,
     ///How it compares.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub operator: ::std::option::Option<crate::types::ResourceRequirementOperator>,
     ///Admitted values, under the name that the references document for answers.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub value: ::std::vec::Vec<::std::string::String>,
     ///Admitted values. A client that the vendor maintains reads this name.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
-impl crate::lenient::Lenient for ResourceRequirement {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ResourceRequirement { key : "key", operator : "operator", value : "value", values :
+    "values" }
 }
 ///What a requirement of an algorithm is about: the kind of node, several cards on a node, several nodes.
 ///
@@ -15163,23 +13504,19 @@ impl ::schemars::JsonSchema for ResourceRequirementOperator {
     }
 }
 ///Something that the resources of a job must satisfy.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceRequirementRequest {
     ///What must satisfy.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<crate::types::ResourceRequirementKey>,
     ///How it compares. Only `in`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub operator: ::std::option::Option<crate::types::ResourceRequirementOperator>,
     ///Admitted values: kinds of node such as `CPU` for `flavor_type`; `multiple` or `singular` for the other two. Mind the name: answers are documented to call it `value`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
 impl ResourceRequirementRequest {
@@ -15187,12 +13524,8 @@ impl ResourceRequirementRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for ResourceRequirementRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ResourceRequirementRequest { key : "key", operator : "operator", values : "values" }
 }
 ///A tag that a job must have.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -15211,6 +13544,16 @@ impl ResourceTagRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for ResourceTagRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for ResourceTagRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -15219,25 +13562,25 @@ impl crate::lenient::Lenient for ResourceTagRequest {
     }
 }
 ///A table: names of columns, and rows with a cell for each of them. Look cells up by the name of the column; the order of columns differs between answers.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResultTable {
     ///The rows. Cells are text, also where they hold numbers (`"314"`) or truth values (`"True"`); the column `config` holds an object with the hyper-parameters. A trial can have several rows.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub data: ::std::vec::Vec<::std::vec::Vec<::serde_json::Value>>,
     ///Names of the columns. The first may be empty: it numbers the rows then.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub header: ::std::vec::Vec<::std::string::String>,
 }
-impl crate::lenient::Lenient for ResultTable {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ResultTable { data : "data", header : "header" }
 }
 ///Whether the record of a job ages away.
 #[derive(
@@ -15305,14 +13648,11 @@ impl crate::lenient::Lenient for RetentionMode {
     }
 }
 ///Whether the record of a job ages away.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RetentionPolicyRequest {
     ///Switch for this job. Works for kind `job` only, where the platform and the user settings allow it; left out, the user settings decide.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub policy: ::std::option::Option<RetentionMode>,
 }
 impl RetentionPolicyRequest {
@@ -15320,32 +13660,19 @@ impl RetentionPolicyRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for RetentionPolicyRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RetentionPolicyRequest { policy : "policy" }
 }
 ///A metric that a hyper-parameter search improves.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RewardAttribute {
     ///Whether more or less is better.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mode: ::std::option::Option<crate::types::RewardMode>,
     ///Name of the metric.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Regular expression that finds the metric in the log.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub regex: ::std::option::Option<::std::string::String>,
 }
 impl RewardAttribute {
@@ -15353,12 +13680,8 @@ impl RewardAttribute {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for RewardAttribute {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RewardAttribute { mode : "mode", name : "name", regex : "regex" }
 }
 ///Whether a larger (`max`) or a smaller (`min`) value of a metric is better.
 ///
@@ -15477,32 +13800,19 @@ impl ::schemars::JsonSchema for RewardMode {
     }
 }
 ///Which ranks the workers of a job got in the network of an Ascend pool.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RoutePlan {
     ///Id of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_id: ::std::option::Option<::std::string::String>,
     ///The ranks, as pairs of new rank and worker: `0-1,1-0`. The default order when no plan was made.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub rank_mapping: ::std::option::Option<::std::string::String>,
     ///Whether a plan was made.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub status: ::std::option::Option<crate::types::RoutePlanStatus>,
 }
-impl crate::lenient::Lenient for RoutePlan {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RoutePlan { job_id : "job_id", rank_mapping : "rank_mapping", status : "status" }
 }
 ///Whether a plan was made: `failed` means that it was not, and that the default order is told.
 ///
@@ -15621,61 +13931,38 @@ impl ::schemars::JsonSchema for RoutePlanStatus {
     }
 }
 ///One run of a job. Times here are in seconds. Do not assume that a run ends after it starts: a published example does not.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RunningRecord {
     ///When the run ended, in seconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_at: ::std::option::Option<i64>,
     ///Why the run ended, as free text, such as `exit with 127` or `job completed`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_reason: ::std::option::Option<::std::string::String>,
     ///What was done to recover after the run.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_recover: ::std::option::Option<crate::types::RecoveryKind>,
     ///What was tried first, before falling back to `end_recover`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_recover_before_downgrade: ::std::option::Option<crate::types::RecoveryKind>,
     ///Task that ended the run, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_related_task: ::std::option::Option<::std::string::String>,
     ///Every attempt to recover after the run (Huawei Cloud).
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub recover_records: ::std::vec::Vec<RecoverRecord>,
     ///When the run began, in seconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_at: ::std::option::Option<i64>,
     ///How the run began.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_type: ::std::option::Option<crate::types::StartType>,
     ///When the accelerators began to work, in seconds since 1970 (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub xpu_start_at: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for RunningRecord {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    RunningRecord { end_at : "end_at", end_reason : "end_reason", end_recover :
+    "end_recover", end_recover_before_downgrade : "end_recover_before_downgrade",
+    end_related_task : "end_related_task", recover_records : "recover_records", start_at
+    : "start_at", start_type : "start_type", xpu_start_at : "xpu_start_at" }
 }
 ///How a job runs.
 ///
@@ -15788,52 +14075,28 @@ impl ::schemars::JsonSchema for RuntimeType {
     }
 }
 ///The saving of a container as an image.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SaveImageJob {
     ///When the saving began, in milliseconds since 1970.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<i64>,
     ///Description of the image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///What is being done, for people, such as `building`. The references have swapped its text with that of `create_time`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub message: ::std::option::Option<::std::string::String>,
     ///Name of the image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Organization of the container registry (SWR).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub namespace: ::std::option::Option<::std::string::String>,
     ///How far the saving is.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub status: ::std::option::Option<crate::types::SaveImageStatus>,
     ///Tag of the image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub tag: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for SaveImageJob {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SaveImageJob { create_time : "create_time", description : "description", message :
+    "message", name : "name", namespace : "namespace", status : "status", tag : "tag" }
 }
 ///State of saving an image: begun, being saved (the job cannot be used meanwhile), failed, or done and found in the container registry (SWR).
 ///
@@ -15971,57 +14234,33 @@ impl ::schemars::JsonSchema for SaveImageStatus {
     }
 }
 ///How a job competes for nodes and where it is placed.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SchedulePolicy {
     ///Whether other jobs may take the nodes away.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub preemptible: ::std::option::Option<bool>,
     ///Priority, 1 to 3, 3 the highest; the published schema also admits 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub priority: ::std::option::Option<i64>,
     ///Placement that must hold.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub required_affinity: ::std::option::Option<RequiredAffinity>,
 }
-impl crate::lenient::Lenient for SchedulePolicy {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SchedulePolicy { preemptible : "preemptible", priority : "priority",
+    required_affinity : "required_affinity" }
 }
 ///How the job competes for nodes and where it is placed.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SchedulePolicyRequest {
     ///Whether other jobs may take the nodes away.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub preemptible: ::std::option::Option<bool>,
     ///Placement that is wished for (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub preferred_affinity: ::std::option::Option<PreferredAffinityRequest>,
     ///Priority in a dedicated pool, 1 to 3, 3 the highest; 3 needs a permission of its own. Defaults to 1. The published schema also admits 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub priority: ::std::option::Option<i64>,
     ///Placement that must hold.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub required_affinity: ::std::option::Option<RequiredAffinityRequest>,
 }
 impl SchedulePolicyRequest {
@@ -16029,27 +14268,19 @@ impl SchedulePolicyRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SchedulePolicyRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::object! {
+    SchedulePolicyRequest { preemptible : "preemptible", preferred_affinity :
+    "preferred_affinity", priority : "priority", required_affinity : "required_affinity"
     }
 }
 ///How the job competes for nodes from now on. The user guides change the priority of pending jobs only.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SchedulePolicyUpdateRequest {
     ///Whether other jobs may take the nodes away.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub preemptible: ::std::option::Option<bool>,
     ///Priority in a dedicated pool, 1 to 3, 3 the highest; 3 needs a permission of its own.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub priority: ::std::option::Option<i64>,
 }
 impl SchedulePolicyUpdateRequest {
@@ -16057,26 +14288,21 @@ impl SchedulePolicyUpdateRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SchedulePolicyUpdateRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SchedulePolicyUpdateRequest { preemptible : "preemptible", priority : "priority" }
 }
 ///A search algorithm and its settings.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SearchAlgorithm {
     ///Name of the search algorithm, such as `bayes_opt_search`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Settings.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub params: ::std::vec::Vec<SearchAlgorithmParameter>,
 }
 impl SearchAlgorithm {
@@ -16084,12 +14310,8 @@ impl SearchAlgorithm {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SearchAlgorithm {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SearchAlgorithm { name : "name", params : "params" }
 }
 ///Name of a template for a hyper-parameter search, such as `Bayes`. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -16181,24 +14403,19 @@ impl crate::lenient::Lenient for SearchAlgorithmName {
     }
 }
 ///One setting of a search algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SearchAlgorithmParameter {
     ///Name of the setting.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<::std::string::String>,
     ///Type of the value.
-    #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")
+    )]
     pub type_: ::std::option::Option<::std::string::String>,
     ///Value, as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
 impl SearchAlgorithmParameter {
@@ -16206,12 +14423,8 @@ impl SearchAlgorithmParameter {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SearchAlgorithmParameter {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SearchAlgorithmParameter { key : "key", type_ : "type", value : "value" }
 }
 ///Family of templates for a hyper-parameter search, such as `hpo`. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -16303,38 +14516,25 @@ impl crate::lenient::Lenient for SearchAlgorithmType {
     }
 }
 ///A hyper-parameter that a search varies. Numbers are text.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SearchParameter {
     ///Number of points that a continuous range is cut into.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub discrete_points_num: ::std::option::Option<::std::string::String>,
     ///Values of a discrete hyper-parameter. Answers about algorithms are documented to carry a single text here; a client should read it as a list of one.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub discrete_values: ::std::vec::Vec<::std::string::String>,
     ///Lower end of the range.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub lower_bound: ::std::option::Option<::std::string::String>,
     ///Name of the hyper-parameter.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Whether it varies over a range or a list.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub param_type: ::std::option::Option<crate::types::SearchParameterType>,
     ///Upper end of the range.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub upper_bound: ::std::option::Option<::std::string::String>,
 }
 impl SearchParameter {
@@ -16342,12 +14542,10 @@ impl SearchParameter {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SearchParameter {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SearchParameter { discrete_points_num : "discrete_points_num", discrete_values :
+    "discrete_values", lower_bound : "lower_bound", name : "name", param_type :
+    "param_type", upper_bound : "upper_bound" }
 }
 ///Whether a hyper-parameter varies over a range or over a list.
 ///
@@ -16661,164 +14859,123 @@ impl ::schemars::JsonSchema for SecondaryPhase {
     }
 }
 ///One page of the trials of a hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowAutoSearchTrialsResponse {
     ///Number of trials on this page.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub count: ::std::option::Option<i64>,
     ///Field that was grouped by; empty when there was none.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub group_by: ::std::option::Option<::std::string::String>,
     ///The trials, as a table.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub items: ::std::option::Option<ResultTable>,
     ///Most trials on a page.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub limit: ::std::option::Option<i64>,
     ///Number of the page, counted from 0.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub offset: ::std::option::Option<i64>,
     ///Number of trials of the search.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ShowAutoSearchTrialsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowAutoSearchTrialsResponse { count : "count", group_by : "group_by", items :
+    "items", limit : "limit", offset : "offset", total : "total" }
 }
 ///The templates for configuration files of a hyper-parameter search.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowAutoSearchYamlTemplatesInfoResponse {
     ///The families of templates.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub yaml_templates: ::std::vec::Vec<YamlTemplate>,
 }
-impl crate::lenient::Lenient for ShowAutoSearchYamlTemplatesInfoResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowAutoSearchYamlTemplatesInfoResponse { yaml_templates : "yaml_templates" }
 }
 ///The search algorithms that hyper-parameter searches can use.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowSearchAlgorithmsResponse {
     ///Number of search algorithms.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub search_algo_count: ::std::option::Option<i64>,
     ///The search algorithms.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub search_algo_list: ::std::vec::Vec<SupportedSearchAlgorithm>,
 }
-impl crate::lenient::Lenient for ShowSearchAlgorithmsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowSearchAlgorithmsResponse { search_algo_count : "search_algo_count",
+    search_algo_list : "search_algo_list" }
 }
 ///The tags of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowTrainJobTagsResponse {
     ///The tags.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
 }
-impl crate::lenient::Lenient for ShowTrainJobTagsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowTrainJobTagsResponse { tags : "tags" }
 }
 ///The preset engines.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowTrainingJobEnginesResponse {
     ///The engines.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub items: ::std::vec::Vec<TrainingEngine>,
     ///Number of engines.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ShowTrainingJobEnginesResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowTrainingJobEnginesResponse { items : "items", total : "total" }
 }
 ///The flavors of the public pool.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowTrainingJobFlavorsResponse {
     ///The flavors.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub flavors: ::std::vec::Vec<TrainingFlavor>,
     ///Number of flavors.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub total_count: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for ShowTrainingJobFlavorsResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowTrainingJobFlavorsResponse { flavors : "flavors", total_count : "total_count" }
 }
 ///The quotas of a user.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ShowTrainingQuotasResponse {
     ///The quotas.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub quotas: ::std::vec::Vec<TrainingQuota>,
 }
-impl crate::lenient::Lenient for ShowTrainingQuotasResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    ShowTrainingQuotasResponse { quotas : "quotas" }
 }
 ///Direction of a sort: ascending or descending.
 #[derive(
@@ -16886,34 +15043,36 @@ impl crate::lenient::Lenient for SortOrder {
     }
 }
 ///Access by SSH.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SshEndpoint {
     ///Key pairs that may log in.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub key_pair_names: ::std::vec::Vec<::std::string::String>,
     ///Addresses, one for each task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub task_urls: ::std::vec::Vec<TaskUrl>,
 }
-impl crate::lenient::Lenient for SshEndpoint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SshEndpoint { key_pair_names : "key_pair_names", task_urls : "task_urls" }
 }
 ///Access by SSH.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SshEndpointRequest {
     ///Key pairs, as they are called on the ECS console, that may log in.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub key_pair_names: ::std::vec::Vec<::std::string::String>,
 }
 impl SshEndpointRequest {
@@ -16921,64 +15080,39 @@ impl SshEndpointRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SshEndpointRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SshEndpointRequest { key_pair_names : "key_pair_names" }
 }
 ///A main stage of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Stage {
     ///What happens, in English, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub en_message: ::std::option::Option<::std::string::String>,
     ///When the stage ended. The format is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub end_time: ::std::option::Option<::std::string::String>,
     ///Id of the job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_id: ::std::option::Option<::std::string::String>,
     ///Which stage.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<crate::types::StageName>,
     ///Place of the stage in the order, 1 to 4.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub stage_order: ::std::option::Option<i64>,
     ///When the stage began. The format is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub start_time: ::std::option::Option<::std::string::String>,
     ///What happened within the stage.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub sub_stages: ::std::vec::Vec<SubStage>,
     ///What happens, in Chinese, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub zh_message: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Stage {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Stage { en_message : "en_message", end_time : "end_time", job_id : "job_id", name :
+    "name", stage_order : "stage_order", start_time : "start_time", sub_stages :
+    "sub_stages", zh_message : "zh_message" }
 }
 ///Stage of a job, in the order of its life: scheduling, preparing the environment, running, end.
 ///
@@ -17118,26 +15252,21 @@ impl ::schemars::JsonSchema for StageName {
     }
 }
 ///The stages of one scheduling of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StageRecord {
     ///Number of the record; the highest is the present one.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub record_order: ::std::option::Option<i64>,
     ///The main stages.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub stages: ::std::vec::Vec<Stage>,
 }
-impl crate::lenient::Lenient for StageRecord {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    StageRecord { record_order : "record_order", stages : "stages" }
 }
 ///How a run began: `init_or_rescheduled` on freshly assigned nodes, `restarted` by a restart of the process on the same ones.
 ///
@@ -17272,6 +15401,16 @@ impl StopTrainingJobRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for StopTrainingJobRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for StopTrainingJobRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -17280,64 +15419,41 @@ impl crate::lenient::Lenient for StopTrainingJobRequest {
     }
 }
 ///A step within a main stage.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SubStage {
     ///When the step began. The format is not documented.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub create_time: ::std::option::Option<::std::string::String>,
     ///What happens, in English, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub en_message: ::std::option::Option<::std::string::String>,
     ///Which step.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///What happens, in Chinese, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub zh_message: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for SubStage {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SubStage { create_time : "create_time", en_message : "en_message", name : "name",
+    zh_message : "zh_message" }
 }
 ///Logs for a visualization tool: written by a job, or shown by one.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Summary {
     ///Where the logs that are shown come from.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub data_sources: ::std::vec::Vec<DataSource>,
     ///Where the logs are written.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_dir: ::std::option::Option<LogDir>,
     ///Kind of log that the job writes. A job with it can be the source of a visualization job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_type: ::std::option::Option<crate::types::SummaryLogType>,
 }
-impl crate::lenient::Lenient for Summary {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Summary { data_sources : "data_sources", log_dir : "log_dir", log_type : "log_type" }
 }
 ///Tool that visualization logs are for.
 ///
@@ -17460,23 +15576,19 @@ impl ::schemars::JsonSchema for SummaryLogType {
     }
 }
 ///Logs for a visualization tool: written by a job, or shown by one.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SummaryRequest {
     ///Where the logs that are shown come from. Required when the annotation `tensorboard/enable` or `mindstudio-insight/enable` is `true`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub data_sources: ::std::vec::Vec<DataSourceRequest>,
     ///Where the logs are written. Required once `log_type` is set.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_dir: ::std::option::Option<LogDirRequest>,
     ///Kind of log that the job writes. A job with it can be the source of a visualization job.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_type: ::std::option::Option<crate::types::SummaryLogType>,
 }
 impl SummaryRequest {
@@ -17484,62 +15596,42 @@ impl SummaryRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for SummaryRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SummaryRequest { data_sources : "data_sources", log_dir : "log_dir", log_type :
+    "log_type" }
 }
 ///A search algorithm with its settings and their defaults.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SupportedSearchAlgorithm {
     ///What the search algorithm does, for people.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the search algorithm, such as `bayes_opt_search`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Its settings, with the values that they have unless a job says otherwise.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub params: ::std::vec::Vec<SearchAlgorithmParameter>,
 }
-impl crate::lenient::Lenient for SupportedSearchAlgorithm {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    SupportedSearchAlgorithm { description : "description", name : "name", params :
+    "params" }
 }
 ///A key and its value.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Tag {
     ///Key of the tag.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<::std::string::String>,
     ///Value of the tag.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for Tag {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Tag { key : "key", value : "value" }
 }
 ///A tag that a job must have.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -17556,6 +15648,16 @@ pub struct TagFilterRequest {
 impl TagFilterRequest {
     pub fn builder() -> builder::TagFilterRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for TagFilterRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for TagFilterRequest {
@@ -17583,6 +15685,16 @@ impl TagRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for TagRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for TagRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -17591,135 +15703,107 @@ impl crate::lenient::Lenient for TagRequest {
     }
 }
 ///A key, and the values that it has somewhere in the project.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TagValues {
     ///Key of the tags, 1 to 128 characters.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub key: ::std::option::Option<::std::string::String>,
     ///The values, each once, 0 to 255 characters.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
-impl crate::lenient::Lenient for TagValues {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TagValues { key : "key", values : "values" }
 }
 ///What a task of a heterogeneous job runs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskAlgorithm {
     ///Program that is started.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory of the program.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Engine of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<TaskEngine>,
     ///Environment variables of the task (Huawei Cloud).
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub environments: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///Inputs of the task. The references document a single object here; a client should read one as a list of one.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<TaskInput>,
     ///Directory in the container that the code is downloaded to, below `/home`. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_code_dir: ::std::option::Option<::std::string::String>,
     ///Outputs of the task. The references document a single object here; a client should read one as a list of one.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<TaskOutput>,
     ///Directory the program is started in. Without effect in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub working_dir: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskAlgorithm {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskAlgorithm { boot_file : "boot_file", code_dir : "code_dir", engine : "engine",
+    environments : "environments", inputs : "inputs", local_code_dir : "local_code_dir",
+    outputs : "outputs", working_dir : "working_dir" }
 }
 ///What a task of a heterogeneous job runs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskAlgorithmRequest {
     ///Program that is started, inside `code_dir`. Only together with `code_dir`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub boot_file: ::std::option::Option<::std::string::String>,
     ///Directory with the code of the task. Only together with `boot_file`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Engine of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<TaskEngineRequest>,
     ///Environment variables of the task (Huawei Cloud).
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub environments: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///Inputs of the task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<TaskInputRequest>,
     ///Parameters, channels and engine of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub job_config: ::std::option::Option<TaskJobConfigRequest>,
     ///Directory in the container that the code is downloaded to, below `/home`. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_code_dir: ::std::option::Option<::std::string::String>,
     ///Outputs of the task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<TaskOutputRequest>,
     ///Directory the program is started in. Without effect in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub working_dir: ::std::option::Option<::std::string::String>,
 }
 impl TaskAlgorithmRequest {
@@ -17727,85 +15811,49 @@ impl TaskAlgorithmRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for TaskAlgorithmRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskAlgorithmRequest { boot_file : "boot_file", code_dir : "code_dir", engine :
+    "engine", environments : "environments", inputs : "inputs", job_config :
+    "job_config", local_code_dir : "local_code_dir", outputs : "outputs", working_dir :
+    "working_dir" }
 }
 ///Engine of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskEngine {
     ///Id of the engine, such as `caffe-1.0.0-python2.7`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of the engine, such as `Caffe`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Custom image.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
     ///User id that the engine runs as, in digits.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
     ///Whether the engine runs in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub v1_compatible: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for TaskEngine {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskEngine { engine_id : "engine_id", engine_name : "engine_name", engine_version :
+    "engine_version", image_url : "image_url", run_user : "run_user", v1_compatible :
+    "v1_compatible" }
 }
 ///Engine of a task: `engine_id`, or `engine_name` with `engine_version`, or `image_url`.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskEngineRequest {
     ///Id of a preset engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of a preset engine. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Custom image in the container registry (SWR).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_url: ::std::option::Option<::std::string::String>,
     ///User id that the engine runs as, in digits (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
 }
 impl TaskEngineRequest {
@@ -17813,45 +15861,27 @@ impl TaskEngineRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for TaskEngineRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskEngineRequest { engine_id : "engine_id", engine_name : "engine_name",
+    engine_version : "engine_version", image_url : "image_url", run_user : "run_user" }
 }
 ///Where an instance of a job ran in one round of scheduling.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskHistory {
     ///Address of its node.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub host_ip: ::std::option::Option<::std::string::String>,
     ///Address of the instance.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ip: ::std::option::Option<::std::string::String>,
     ///Round of scheduling that the instance belongs to, counted from 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub schedule_count: ::std::option::Option<i64>,
     ///Name of the task, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskHistory {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskHistory { host_ip : "host_ip", ip : "ip", schedule_count : "schedule_count", task
+    : "task" }
 }
 ///Name of a task, such as `worker-0`, as the status of a job lists it. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -17943,32 +15973,19 @@ impl crate::lenient::Lenient for TaskId {
     }
 }
 ///An input of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskInput {
     ///Directory in the container.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///Where the data comes from. Only OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub remote: ::std::option::Option<ObsRemote>,
 }
-impl crate::lenient::Lenient for TaskInput {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskInput { local_dir : "local_dir", name : "name", remote : "remote" }
 }
 ///An input of a task.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -17995,6 +16012,16 @@ impl TaskInputRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for TaskInputRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for TaskInputRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -18003,59 +16030,47 @@ impl crate::lenient::Lenient for TaskInputRequest {
     }
 }
 ///Addresses of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskIp {
     ///Address of its host; empty in the public pool.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub host_ip: ::std::option::Option<::std::string::String>,
     ///Address of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ip: ::std::option::Option<::std::string::String>,
     ///How often the task has been scheduled; begins with 1.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub schedule_count: ::std::option::Option<i64>,
     ///Name of the task, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskIp {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskIp { host_ip : "host_ip", ip : "ip", schedule_count : "schedule_count", task :
+    "task" }
 }
 ///Parameters, channels and engine of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskJobConfigRequest {
     ///Engine of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine: ::std::option::Option<TaskEngineRequest>,
     ///Inputs of the task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub inputs: ::std::vec::Vec<InputRequest>,
     ///Outputs of the task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub outputs: ::std::vec::Vec<OutputRequest>,
     ///Hyper-parameters of the task.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub parameters: ::std::vec::Vec<ParameterRequest>,
 }
 impl TaskJobConfigRequest {
@@ -18063,40 +16078,27 @@ impl TaskJobConfigRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for TaskJobConfigRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskJobConfigRequest { engine : "engine", inputs : "inputs", outputs : "outputs",
+    parameters : "parameters" }
 }
 ///Where the logs of a task are kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskLogExportPath {
     ///OBS directory of the logs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskLogExportPath {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskLogExportPath { obs_url : "obs_url" }
 }
 ///Where the logs of a task are kept.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskLogExportPathRequest {
     ///OBS directory for the logs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
 impl TaskLogExportPathRequest {
@@ -18104,50 +16106,28 @@ impl TaskLogExportPathRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for TaskLogExportPathRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskLogExportPathRequest { obs_url : "obs_url" }
 }
 ///An output of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskOutput {
     ///Directory in the container.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///When files are copied out. Defaults to `upload_periodically`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub mode: ::std::option::Option<crate::types::TransferMode>,
     ///Name of the channel.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///How often files are copied out, in seconds. Defaults to `30s`. The wire also carries a bare integer; a client should read that as text.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub period: ::std::option::Option<::std::string::String>,
     ///Where the files go. Only OBS.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub remote: ::std::option::Option<ObsRemote>,
 }
-impl crate::lenient::Lenient for TaskOutput {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskOutput { local_dir : "local_dir", mode : "mode", name : "name", period :
+    "period", remote : "remote" }
 }
 ///An output of a task.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -18174,6 +16154,16 @@ impl TaskOutputRequest {
         Default::default()
     }
 }
+impl crate::lenient::FromMap for TaskOutputRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
+    }
+}
 impl crate::lenient::Lenient for TaskOutputRequest {
     fn maybe<'de, D: ::serde::Deserializer<'de>>(
         deserializer: D,
@@ -18182,29 +16172,17 @@ impl crate::lenient::Lenient for TaskOutputRequest {
     }
 }
 ///One task of a heterogeneous job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskRequest {
     ///What the task runs.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm: ::std::option::Option<TaskAlgorithmRequest>,
     ///Where the logs of the task are kept (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub log_export_path: ::std::option::Option<TaskLogExportPathRequest>,
     ///Role of the task. The service does not support it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub role: ::std::option::Option<crate::types::TaskRole>,
     ///Resources of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task_resource: ::std::option::Option<TaskResourceRequest>,
 }
 impl TaskRequest {
@@ -18212,12 +16190,9 @@ impl TaskRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for TaskRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskRequest { algorithm : "algorithm", log_export_path : "log_export_path", role :
+    "role", task_resource : "task_resource" }
 }
 ///Resources of a task.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -18240,6 +16215,16 @@ pub struct TaskResourceRequest {
 impl TaskResourceRequest {
     pub fn builder() -> builder::TaskResourceRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for TaskResourceRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for TaskResourceRequest {
@@ -18366,55 +16351,32 @@ impl ::schemars::JsonSchema for TaskRole {
     }
 }
 ///How a task ended.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskStatus {
     ///Exit code of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub exit_code: ::std::option::Option<i64>,
     ///Why the task failed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub message: ::std::option::Option<::std::string::String>,
     ///Name of the task, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskStatus {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskStatus { exit_code : "exit_code", message : "message", task : "task" }
 }
 ///SSH address of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskUrl {
     ///Name of the task, such as `worker-0`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub task: ::std::option::Option<::std::string::String>,
     ///Address of the task.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TaskUrl {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TaskUrl { task : "task", url : "url" }
 }
 ///Language of a text.
 ///
@@ -18783,227 +16745,137 @@ impl ::schemars::JsonSchema for TrainType {
     }
 }
 ///A preset engine: a framework in an image.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingEngine {
     ///Id of the engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_id: ::std::option::Option<::std::string::String>,
     ///Name of the framework, such as `PyTorch`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_name: ::std::option::Option<::std::string::String>,
     ///Version of the engine. A framework has several.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Images of the engine.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub image_info: ::std::option::Option<ImageInfo>,
     ///User id that the engine runs as, in digits; may be empty.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub run_user: ::std::option::Option<::std::string::String>,
     ///Abilities of the engine, such as `auto_search`. Seen in answers, not documented.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tags: ::std::vec::Vec<Tag>,
     ///Whether the engine runs in v1 compatibility mode.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub v1_compatible: ::std::option::Option<bool>,
 }
-impl crate::lenient::Lenient for TrainingEngine {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingEngine { engine_id : "engine_id", engine_name : "engine_name", engine_version
+    : "engine_version", image_info : "image_info", run_user : "run_user", tags : "tags",
+    v1_compatible : "v1_compatible" }
 }
 ///An experiment, a folder for jobs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingExperiment {
     ///Id, name and description.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metadata: ::std::option::Option<ExperimentMetadata>,
     ///What it holds.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub statistic: ::std::option::Option<ExperimentStatistic>,
 }
-impl crate::lenient::Lenient for TrainingExperiment {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingExperiment { metadata : "metadata", statistic : "statistic" }
 }
 ///A resource flavor that jobs can take in the public pool.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingFlavor {
     ///Further attributes.
-    #[serde(
-        default,
-        skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            default,
+            skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
+        )
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub attributes: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///How it is billed.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub billing: ::std::option::Option<Billing>,
     ///Id of the flavor. A new job names it in `spec.resource.flavor_id`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///What a node has.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_info: ::std::option::Option<::std::boxed::Box<FlavorInfo>>,
     ///Name of the flavor.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_name: ::std::option::Option<::std::string::String>,
     ///Kind of node.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_type: ::std::option::Option<crate::types::FlavorType>,
     ///Most nodes that a job may take of it. Often only in `flavor_info`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub max_num: ::std::option::Option<i64>,
     ///Resource pool that the flavor belongs to (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
     ///Engines that run on the flavor: a JSON list, written as text (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub support_engines: ::std::option::Option<::std::string::String>,
     ///Who may use the flavor. Defaults to `public` (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub support_groups: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TrainingFlavor {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingFlavor { attributes : "attributes", billing : "billing", flavor_id :
+    "flavor_id", flavor_info : "flavor_info", flavor_name : "flavor_name", flavor_type :
+    "flavor_type", max_num : "max_num", pool_id : "pool_id", support_engines :
+    "support_engines", support_groups : "support_groups" }
 }
 ///A training job. Creation, details, stop and each row of a list answer with this.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingJob {
     ///What the job runs, as the service resolved it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm: ::std::option::Option<::std::boxed::Box<JobAlgorithm>>,
     ///Addresses and tokens for remote access.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub endpoints: ::std::option::Option<::std::boxed::Box<Endpoints>>,
     ///Fine-tuning only: configuration of the tuning job (Huawei Cloud).
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ftjob_config: ::std::option::Option<::std::boxed::Box<FineTuningConfig>>,
     ///Kind of job, mostly `job`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub kind: ::std::option::Option<crate::types::JobKind>,
     ///Id, name, creator and switches.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub metadata: ::std::option::Option<::std::boxed::Box<JobMetadata>>,
     ///Resources and settings.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub spec: ::std::option::Option<::std::boxed::Box<JobSpec>>,
     ///Where the job stands.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub status: ::std::option::Option<::std::boxed::Box<JobStatus>>,
     ///Tasks of a heterogeneous job; absent from others.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub tasks: ::std::vec::Vec<JobTask>,
 }
-impl crate::lenient::Lenient for TrainingJob {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingJob { algorithm : "algorithm", endpoints : "endpoints", ftjob_config :
+    "ftjob_config", kind : "kind", metadata : "metadata", spec : "spec", status :
+    "status", tasks : "tasks" }
 }
 ///Something that happened to a job. Equal rows do occur, and an event has no id.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingJobEvent {
     ///How serious it is.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub level: ::std::option::Option<crate::types::EventLevel>,
     ///What happened, for people. The text depends on the release and on the `X-Language` of the call.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub message: ::std::option::Option<::std::string::String>,
     ///Who reports it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub source: ::std::option::Option<crate::types::EventSource>,
     ///When it happened, in RFC 3339 with a zone, to the second, such as `2024-06-10T14:20:07+08:00`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub time: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for TrainingJobEvent {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingJobEvent { level : "level", message : "message", source : "source", time :
+    "time" }
 }
 ///Id of a training job, in practice a UUID. No format is documented; the pattern only keeps out what would change the path.
 #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -19095,54 +16967,37 @@ impl crate::lenient::Lenient for TrainingJobId {
     }
 }
 ///Running metrics of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingJobMetrics {
     ///One series for each metric, all of the same length, in no fixed order.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub metrics: ::std::vec::Vec<MetricSeries>,
 }
-impl crate::lenient::Lenient for TrainingJobMetrics {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingJobMetrics { metrics : "metrics" }
 }
 ///A quota.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingQuota {
     ///For `job-num-quota-notify`: resource name of the topic in the notification service (SMN) that is told. Only in the answer to a change.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub extra_info: ::std::option::Option<::std::string::String>,
     ///The quota: a number of jobs, or a switch (0 off, 1 on) for `job-retention-enabled`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub quota: ::std::option::Option<i64>,
     ///What the quota is about.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub resource: ::std::option::Option<crate::types::QuotaResource>,
     ///How much of it is used.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub used: ::std::option::Option<i64>,
 }
-impl crate::lenient::Lenient for TrainingQuota {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    TrainingQuota { extra_info : "extra_info", quota : "quota", resource : "resource",
+    used : "used" }
 }
 ///A quota to set.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -19167,6 +17022,16 @@ pub struct TrainingQuotaRequest {
 impl TrainingQuotaRequest {
     pub fn builder() -> builder::TrainingQuotaRequest {
         Default::default()
+    }
+}
+impl crate::lenient::FromMap for TrainingQuotaRequest {
+    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
+        slot: &mut ::std::option::Option<Self>,
+        map: A,
+    ) -> ::std::result::Result<(), A::Error> {
+        let map = ::serde::de::value::MapAccessDeserializer::new(map);
+        *slot = Some(::serde::Deserialize::deserialize(map)?);
+        Ok(())
     }
 }
 impl crate::lenient::Lenient for TrainingQuotaRequest {
@@ -19378,52 +17243,30 @@ impl crate::lenient::Lenient for TrialId {
     }
 }
 ///One mounted file system. The references document only `nfs` in answers; the other two have been seen.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Volume {
     ///A network file system (SFS Turbo). Dedicated pools only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub nfs: ::std::option::Option<NfsVolume>,
     ///An OBS directory.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsVolume>,
     ///An OBS parallel file system.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs: ::std::option::Option<PfsVolume>,
 }
-impl crate::lenient::Lenient for Volume {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    Volume { nfs : "nfs", obs : "obs", pfs : "pfs" }
 }
 ///One mounted file system: exactly one of the three.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct VolumeRequest {
     ///A network file system (SFS Turbo). Dedicated pools only.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub nfs: ::std::option::Option<NfsVolumeRequest>,
     ///An OBS directory.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs: ::std::option::Option<ObsVolumeRequest>,
     ///An OBS parallel file system.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pfs: ::std::option::Option<PfsVolumeRequest>,
 }
 impl VolumeRequest {
@@ -19431,85 +17274,54 @@ impl VolumeRequest {
         Default::default()
     }
 }
-impl crate::lenient::Lenient for VolumeRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    VolumeRequest { nfs : "nfs", obs : "obs", pfs : "pfs" }
 }
 ///Address and token of an application that runs beside a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WebEndpoint {
     ///Token that lets anyone in who has it. A secret: do not log it.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub token: ::std::option::Option<crate::Secret>,
     ///Address of the application.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub url: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for WebEndpoint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    WebEndpoint { token : "token", url : "url" }
 }
 ///A family of templates.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct YamlTemplate {
     ///Names of its templates, such as `Bayes`.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
     pub algorithm_names: ::std::vec::Vec<::std::string::String>,
     ///Name of the family in English, such as `hpo`, `nas`, `augment` or `compression`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm_type_en: ::std::option::Option<::std::string::String>,
     ///Name of the family in Chinese.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm_type_zh: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for YamlTemplate {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    YamlTemplate { algorithm_names : "algorithm_names", algorithm_type_en :
+    "algorithm_type_en", algorithm_type_zh : "algorithm_type_zh" }
 }
 ///A template.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct YamlTemplateContent {
     ///Text of the file.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub content: ::std::option::Option<::std::string::String>,
     ///Name of the file, such as `Bayes.yaml`.
-    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub file_name: ::std::option::Option<::std::string::String>,
 }
-impl crate::lenient::Lenient for YamlTemplateContent {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::object! {
+    YamlTemplateContent { content : "content", file_name : "file_name" }
 }
 /// Builders of the types that requests need.
 pub mod builder {

@@ -33,16 +33,19 @@ pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> 
 
 /// As [`body`]. A job is some kilobytes, which each step would move otherwise.
 fn boxed<T: Lenient>(body: &[u8]) -> Result<(Box<T>, Dropped), serde_json::Error> {
-    if let (Ok(value), dropped) = lenient::counting(|| strictly(body)) {
+    // Text that is checked once, as a whole, need not be checked name by name.
+    if let Ok(text) = std::str::from_utf8(body)
+        && let (Ok(value), dropped) = lenient::counting(|| strictly(text))
+    {
         return Ok((value, dropped));
     }
     let (result, dropped) = lenient::salvaging(|| with_path(body));
     result.map(|value| (value, dropped))
 }
 
-fn strictly<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = T::maybe(&mut deserializer)?.map(Box::new);
+fn strictly<T: Lenient>(body: &str) -> Result<Box<T>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(body);
+    let value = T::boxed(&mut deserializer)?;
     deserializer.end()?;
     value.ok_or_else(nothing)
 }
@@ -51,15 +54,14 @@ fn strictly<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
 fn with_path<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let mut track = serde_path_to_error::Track::new();
-    let value = T::maybe(serde_path_to_error::Deserializer::new(
+    let value = T::boxed(serde_path_to_error::Deserializer::new(
         &mut deserializer,
         &mut track,
     ))
     .map_err(|error| match track.path().to_string().as_str() {
         "." => error,
         path => serde_json::Error::custom(format_args!("{path}: {error}")),
-    })?
-    .map(Box::new);
+    })?;
     deserializer.end()?;
     value.ok_or_else(nothing)
 }

@@ -2,9 +2,10 @@
 //!
 //! The documents and the wire disagree in small ways: totals are text in one
 //! answer and numbers in the next, lists and objects come as `null`, a list of
-//! one comes as the object itself. The generated structs route each field
-//! through [`optional`] or [`or_default`], which accept all of that without
-//! buffering, so that users see plain `i64`, `String`, `Vec` and `bool`.
+//! one comes as the object itself. The generated structs read each field with
+//! [`Lenient`], which accepts all of that without buffering, so that users see
+//! plain `i64`, `String`, `Vec` and `bool`. Those with fields that must be there
+//! (in requests) do it through [`optional`] and [`or_default`], all others in place.
 //!
 //! What cannot be understood inside a list costs that element and no more:
 //! `null` elements are left out at once, and after a failed first pass the body
@@ -14,8 +15,8 @@
 use std::{cell::RefCell, collections::BTreeMap, fmt, marker::PhantomData};
 
 use serde::de::{
-    self, Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer,
-    MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
+    self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
+    Visitor, value::MapAccessDeserializer,
 };
 use serde_json::{Map, Value};
 
@@ -38,6 +39,36 @@ pub trait Lenient: Sized {
     fn element<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         Self::maybe(deserializer)
     }
+
+    /// As [`maybe`](Self::maybe), into a field. Objects are put together there, so that
+    /// they need not be moved.
+    ///
+    /// # Errors
+    /// As [`maybe`](Self::maybe).
+    fn fill<'de, D: Deserializer<'de>>(
+        slot: &mut Option<Self>,
+        deserializer: D,
+    ) -> Result<(), D::Error> {
+        *slot = Self::maybe(deserializer)?;
+        Ok(())
+    }
+
+    /// As [`maybe`](Self::maybe), on the heap; objects are put together there, too.
+    ///
+    /// # Errors
+    /// As [`maybe`](Self::maybe).
+    fn boxed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Self>>, D::Error> {
+        Ok(Self::maybe(deserializer)?.map(Box::new))
+    }
+}
+
+/// An object that is made of names and values.
+pub trait FromMap: Sized {
+    /// Reads all of `map` into a field.
+    ///
+    /// # Errors
+    /// The deserializer's own error when a value is of no accepted spelling.
+    fn fill_from<'de, A: MapAccess<'de>>(slot: &mut Option<Self>, map: A) -> Result<(), A::Error>;
 }
 
 /// For fields that may be missing: `#[serde(deserialize_with)]` of `Option<T>`.
@@ -71,9 +102,23 @@ where
 pub fn object<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
-    T: DeserializeOwned,
+    T: FromMap,
 {
-    deserializer.deserialize_any(ObjectVisitor(PhantomData))
+    let mut slot = None;
+    fill_object(&mut slot, deserializer)?;
+    Ok(slot)
+}
+
+/// As [`object`], into a field.
+///
+/// # Errors
+/// As [`Lenient::maybe`].
+pub fn fill_object<'de, D, T>(slot: &mut Option<T>, deserializer: D) -> Result<(), D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromMap,
+{
+    deserializer.deserialize_any(ObjectVisitor(slot))
 }
 
 // ---------------------------------------------------------------- what was lost
@@ -380,7 +425,7 @@ impl Lenient for Value {
 
 impl<T: Lenient> Lenient for Box<T> {
     fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
-        Ok(T::maybe(deserializer)?.map(Box::new))
+        T::boxed(deserializer)
     }
 }
 
@@ -392,43 +437,47 @@ impl<T: Lenient> Lenient for Option<T> {
 
 // -------------------------------------------------------------------- objects
 
-struct ObjectVisitor<T>(PhantomData<T>);
+struct ObjectVisitor<'a, T>(&'a mut Option<T>);
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Option<T>;
+impl<'de, T: FromMap> Visitor<'de> for ObjectVisitor<'_, T> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        T::fill_from(self.0, map)
     }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
     }
-    fn visit_str<E: de::Error>(self, v: &str) -> Result<Self::Value, E> {
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<(), E> {
         if v.trim().is_empty() {
-            return Ok(None);
+            return self.visit_unit();
         }
         Err(E::invalid_type(de::Unexpected::Str(v), &self))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         // An empty object reaches the wire as `[]` where the sender's language has
         // one type for both, and some documents write an object as a list of one.
-        let object = seq.next_element_seed(Object(PhantomData))?;
+        if seq
+            .next_element_seed(ObjectVisitor(&mut *self.0))?
+            .is_none()
+        {
+            *self.0 = None;
+        }
         match seq.next_element::<de::IgnoredAny>()? {
-            None => Ok(object.flatten()),
+            None => Ok(()),
             Some(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &self)),
         }
     }
 }
 
-struct Object<T>(PhantomData<T>);
-
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Object<T> {
-    type Value = Option<T>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        object(deserializer)
+impl<'de, T: FromMap> DeserializeSeed<'de> for ObjectVisitor<'_, T> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        fill_object(self.0, deserializer)
     }
 }
 

@@ -39,6 +39,8 @@ pub mod decode;
 mod error_body;
 mod field;
 pub mod lenient;
+#[doc(hidden)]
+pub mod object;
 mod operation;
 mod pattern;
 mod secret;

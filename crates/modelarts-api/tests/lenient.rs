@@ -10,64 +10,57 @@ use std::{
 use modelarts_api::{
     decode,
     lenient::{self, Dropped, Lenient},
+    object,
 };
-use serde::{Deserialize, Deserializer};
+use serde::{Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 /// One field of each kind, the way that generated structs have them.
-#[derive(Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
+#[derive(Debug, Default, PartialEq)]
 struct Fields {
-    #[serde(deserialize_with = "lenient::optional")]
     integer: Option<i64>,
-    #[serde(deserialize_with = "lenient::optional")]
     number: Option<f64>,
-    #[serde(deserialize_with = "lenient::optional")]
     flag: Option<bool>,
-    #[serde(deserialize_with = "lenient::optional")]
     text: Option<String>,
-    #[serde(deserialize_with = "lenient::optional")]
     object: Option<Inner>,
-    #[serde(deserialize_with = "lenient::optional")]
     boxed: Option<Box<Inner>>,
-    #[serde(deserialize_with = "lenient::optional")]
     anything: Option<Value>,
-    #[serde(deserialize_with = "lenient::or_default")]
     texts: Vec<String>,
-    #[serde(deserialize_with = "lenient::or_default")]
     integers: Vec<i64>,
-    #[serde(deserialize_with = "lenient::or_default")]
     options: Vec<Option<i64>>,
-    #[serde(deserialize_with = "lenient::or_default")]
     rows: Vec<Inner>,
-    #[serde(deserialize_with = "lenient::or_default")]
     nested: Vec<Vec<i64>>,
-    #[serde(deserialize_with = "lenient::or_default")]
     map: BTreeMap<String, String>,
-    #[serde(deserialize_with = "lenient::or_default")]
     free: Map<String, Value>,
 }
 
-#[derive(Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
+#[derive(Debug, Default, PartialEq)]
 struct Inner {
-    #[serde(deserialize_with = "lenient::optional")]
     size: Option<i64>,
-    #[serde(deserialize_with = "lenient::or_default")]
     sizes: Vec<i64>,
 }
 
-/// What codegen writes for each struct.
-macro_rules! objects {
-    ($($name:ident)*) => { $(
-        impl Lenient for $name {
-            fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
-                lenient::object(deserializer)
-            }
-        }
-    )* };
-}
-objects!(Fields Inner);
+// What codegen writes for each struct.
+object!(Fields {
+    integer: "integer",
+    number: "number",
+    flag: "flag",
+    text: "text",
+    object: "object",
+    boxed: "boxed",
+    anything: "anything",
+    texts: "texts",
+    integers: "integers",
+    options: "options",
+    rows: "rows",
+    nested: "nested",
+    map: "map",
+    free: "free",
+});
+object!(Inner {
+    size: "size",
+    sizes: "sizes"
+});
 
 fn inner(size: i64) -> Inner {
     Inner {
@@ -366,15 +359,42 @@ fn a_list_of_one_is_a_list_also_for_the_count() {
 }
 
 #[test]
+fn names_of_fields() {
+    // Written with an escape, it is the same name.
+    assert_eq!(read("int\\u0065ger", "5"), read("integer", "5"));
+    assert_eq!(whole("Integer", "5"), Fields::default());
+    assert_eq!(whole("", "5"), Fields::default());
+    // As with most parsers of JSON, the last one counts.
+    assert_eq!(whole("integer", "1,\"integer\":2").integer, Some(2));
+    assert_eq!(whole("integer", "1,\"integer\":null").integer, None);
+    assert_eq!(whole("texts", "[\"a\"],\"texts\":[]").texts, [""; 0]);
+}
+
+#[test]
+fn what_says_nothing_is_not_written() {
+    let text = |fields: &Fields| serde_json::to_string(fields).unwrap();
+    assert_eq!(text(&Fields::default()), "{}");
+    let body = r#"{"integer":0,"object":{},"boxed":{"size":1},"texts":["a"],"map":{"a":"b"}}"#;
+    let (fields, _) = decode::body::<Fields>(body.as_bytes()).unwrap();
+    assert_eq!(text(&fields), body);
+    // As a value of serde's own, too, and back.
+    let value = serde_json::to_value(&fields).unwrap();
+    let back: Fields = serde_json::from_value(value).unwrap();
+    assert_eq!(back, fields);
+    let nothing = serde_json::from_str::<Fields>("null").unwrap_err();
+    assert_eq!(
+        nothing.to_string(),
+        "invalid type: null, expected an object at line 1 column 4"
+    );
+}
+
+#[test]
 fn outside_of_lists_an_error_names_its_place() {
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
+    #[derive(Debug, Default)]
     struct Job {
-        #[serde(deserialize_with = "lenient::optional")]
-        #[allow(dead_code)]
         status: Option<Inner>,
     }
-    objects!(Job);
+    object!(Job { status: "status" });
     let error = decode::body::<Job>(br#"{"status":{"size":{}}}"#).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -442,19 +462,18 @@ fn depth_is_an_error_and_no_overflow() {
 
 #[test]
 fn a_panic_does_not_spoil_the_next_count() {
+    #[derive(Serialize)]
     struct Panics;
     impl Lenient for Panics {
         fn maybe<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Self>, D::Error> {
             panic!("in the middle of a list");
         }
     }
-    #[derive(Deserialize)]
+    #[derive(Default)]
     struct Bad {
-        #[serde(deserialize_with = "lenient::or_default")]
-        #[allow(dead_code)]
         list: Vec<Panics>,
     }
-    objects!(Bad);
+    object!(Bad { list: "list" });
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         decode::body::<Bad>(br#"{"list":[null,1]}"#).is_ok()
     }));
