@@ -114,8 +114,9 @@ impl ClientHooks<Context> for Client {
             .execute(self.client(), request, operation)
             .await
         {
+            // On the heap, so that calls that succeed need not carry its space around.
             Ok(response) if response.status().as_u16() >= 400 => {
-                error_body::normalise(response).await
+                Box::pin(error_body::normalise(response)).await
             }
             Ok(response) => Ok(response),
             Err(TransportError::Http(error)) => Err(error),

@@ -137,7 +137,7 @@ impl Client {
     where
         F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
     {
-        let (result, facts) = Record::scope(operation(&self.0.api)).await;
+        let (result, facts) = Record::scope(|| operation(&self.0.api)).await;
         match result {
             // Only the absence of something to decode is sent as 204.
             Ok(_) if facts.status == Some(204) && facts.body.is_some() => {

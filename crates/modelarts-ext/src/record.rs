@@ -4,7 +4,8 @@
 //! beside it, in a task-local that [`Client::call`](crate::Client::call) sets up.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -46,10 +47,15 @@ impl Record {
         CURRENT.try_with(Arc::clone).unwrap_or_default()
     }
 
-    /// Runs a call with a record of its own.
-    pub(crate) async fn scope<F: Future>(call: F) -> (F::Output, Facts) {
+    /// Runs a call with a record of its own. The call is made here: as an argument its
+    /// kilobytes would be moved here, and kept twice.
+    pub(crate) async fn scope<F: Future>(call: impl FnOnce() -> F) -> (F::Output, Facts) {
         let record = Arc::new(Self::default());
-        let output = CURRENT.scope(Arc::clone(&record), call).await;
+        let mut call = pin!(call());
+        let output = poll_fn(|context| {
+            CURRENT.sync_scope(Arc::clone(&record), || call.as_mut().poll(context))
+        })
+        .await;
         let facts = std::mem::take(&mut *record.lock());
         (output, facts)
     }

@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    future::Future,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -93,7 +93,7 @@ impl Transport for Sender {
         let recorder = span.clone();
         Box::pin(
             async move {
-                self.send(http, request, operation, &recorder)
+                self.send(http, &request, operation, &recorder)
                     .await
                     .map_err(|error| TransportError::Other(Box::new(error)))
             }
@@ -106,7 +106,7 @@ impl Sender {
     async fn send(
         &self,
         http: &reqwest::Client,
-        request: Request,
+        request: &Request,
         operation: &'static Operation,
         span: &Span,
     ) -> Result<Response, Error> {
@@ -114,7 +114,7 @@ impl Sender {
         let started = self.clock.now();
         record.update(|facts| facts.operation = Some(operation.id));
         let result = self
-            .attempts(http, &request, operation, &record, started)
+            .attempts(http, request, operation, &record, started)
             .await;
         let elapsed = since(&*self.clock, started);
         record.update(|facts| {
@@ -153,8 +153,8 @@ impl Sender {
         loop {
             let left = self.timeout.saturating_sub(since(&*self.clock, started));
             let mut used = None;
-            let mut outcome = self
-                .within(left, async {
+            let mut outcome = {
+                let attempt = pin!(async {
                     let prepared = self.prepare(request, record).await.map_err(
                         // An IAM that cannot be reached for the moment is like a service
                         // that cannot be: nothing was sent.
@@ -167,8 +167,12 @@ impl Sender {
                     used = Some(prepared.used);
                     record.update(|facts| facts.attempts += 1);
                     self.attempt(http, prepared.request).await
-                })
-                .await;
+                });
+                match select(attempt, self.clock.sleep(left)).await {
+                    Either::Left((outcome, _)) => outcome,
+                    Either::Right(((), _)) => Err(self.out_of_time()),
+                }
+            };
             if let (Err(broken), None) = (&mut outcome, &used) {
                 // Time ran out while there were no credentials yet.
                 broken.attempt = Attempt::NotSent;
@@ -250,23 +254,15 @@ impl Sender {
         }
     }
 
-    /// Runs one attempt for as long as the call has left.
-    async fn within(
-        &self,
-        left: Duration,
-        attempt: impl Future<Output = Result<Answer, Broken>>,
-    ) -> Result<Answer, Broken> {
-        let attempt = std::pin::pin!(attempt);
-        match select(attempt, self.clock.sleep(left)).await {
-            Either::Left((outcome, _)) => outcome,
-            Either::Right(((), _)) => Err(Broken {
-                attempt: Attempt::Lost,
-                error: Error::new(
-                    ErrorKind::Timeout,
-                    format!("no answer within {:?}", self.timeout),
-                ),
-                permanent: true,
-            }),
+    /// The end of an attempt that took all the time that the call had left.
+    fn out_of_time(&self) -> Broken {
+        Broken {
+            attempt: Attempt::Lost,
+            error: Error::new(
+                ErrorKind::Timeout,
+                format!("no answer within {:?}", self.timeout),
+            ),
+            permanent: true,
         }
     }
 }
