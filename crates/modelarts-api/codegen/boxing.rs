@@ -1,7 +1,7 @@
 //! Puts the large objects inside an answer on the heap.
 //!
-//! With all the fields that it can have a job takes three kilobytes. Each step of decoding
-//! would move them, and most of them are seldom there.
+//! With all the fields that it can have a job takes three kilobytes, and most of them are
+//! seldom there. A list of jobs would be made of them, and move them while it grows.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! Objects all of whose fields may be missing, which is what the service sends.
 //!
-//! serde's derive collects each field in a variable of its own and makes the object at the
-//! end. A job may have three hundred fields, of which an answer has fifty, so that this costs
-//! more than reading them. Here an object begins empty and its fields are filled in place;
-//! it is also much less code to compile.
+//! An object begins empty, and its fields are filled where they lie. serde's derive, with a
+//! variable for each field, is as fast, but so much code that compiling the crate took twice
+//! as long.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, marker::PhantomData};
 
@@ -14,7 +13,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use crate::lenient::{FromMap, Lenient};
+use crate::lenient::{FromMap, Lenient, or_default};
 
 /// An object that is empty until its fields are read.
 pub trait Object: Default {
@@ -100,6 +99,7 @@ macro_rules! object {
         }
     };
 }
+
 // --------------------------------------------------------------------- fields
 
 /// What a field holds: something, or nothing.
@@ -125,7 +125,7 @@ impl<T: Lenient + Serialize> Slot for Option<T> {
 
 impl<T: Lenient + Serialize> Slot for Vec<T> {
     fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = Lenient::maybe(deserializer)?.unwrap_or_default();
+        *self = or_default(deserializer)?;
         Ok(())
     }
     fn is_vacant(&self) -> bool {
@@ -135,7 +135,7 @@ impl<T: Lenient + Serialize> Slot for Vec<T> {
 
 impl<T: Lenient + Serialize> Slot for BTreeMap<String, T> {
     fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = Lenient::maybe(deserializer)?.unwrap_or_default();
+        *self = or_default(deserializer)?;
         Ok(())
     }
     fn is_vacant(&self) -> bool {
@@ -145,7 +145,7 @@ impl<T: Lenient + Serialize> Slot for BTreeMap<String, T> {
 
 impl Slot for Map<String, Value> {
     fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = Lenient::maybe(deserializer)?.unwrap_or_default();
+        *self = or_default(deserializer)?;
         Ok(())
     }
     fn is_vacant(&self) -> bool {
@@ -153,9 +153,10 @@ impl Slot for Map<String, Value> {
     }
 }
 
-struct Into<'a, T>(&'a mut T);
+/// Reads a value into a slot.
+struct Fill<'a, T>(&'a mut T);
 
-impl<'de, T: Slot> DeserializeSeed<'de> for Into<'_, T> {
+impl<'de, T: Slot> DeserializeSeed<'de> for Fill<'_, T> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         self.0.fill(deserializer)
@@ -164,7 +165,7 @@ impl<'de, T: Slot> DeserializeSeed<'de> for Into<'_, T> {
 
 /// Reads the value that follows in `map`.
 pub fn read<'de, T: Slot, A: MapAccess<'de>>(slot: &mut T, map: &mut A) -> Result<(), A::Error> {
-    map.next_value_seed(Into(slot))
+    map.next_value_seed(Fill(slot))
 }
 
 /// Passes over the value that follows in `map`.
