@@ -18,6 +18,10 @@ use crate::{
     tail::Tail,
 };
 
+/// What the service says of a log that was not kept: after 30 days, when there is no path
+/// that logs are exported to.
+const CLEARED: &str = "ModelArts.2819";
+
 /// A piece of a followed log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,7 +114,8 @@ impl Logs {
     /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it.
     ///
     /// A log that outgrew the preview between two looks has a [gap](LogItem::Gap); one
-    /// that began again, because its task did, is read from its beginning. A line comes
+    /// that began again, because its task did, is read from its beginning; one that the
+    /// service has cleared away after 30 days is nothing but a gap. A line comes
     /// when it has its end, and the last one when nothing follows any more.
     #[must_use]
     pub fn follow(self) -> Results<LogItem> {
@@ -164,6 +169,8 @@ impl Lines for Logs {
 pub(crate) struct Watcher {
     logs: Logs,
     reader: Reader,
+    /// Whether the service has thrown the log away, after which nothing comes any more.
+    cleared: bool,
 }
 
 #[derive(Debug)]
@@ -180,7 +187,11 @@ impl Watcher {
             None if numbers => Reader::Lines(LineCursor::default()),
             _ => Reader::Preview(Tail::default()),
         };
-        Self { logs, reader }
+        Self {
+            logs,
+            reader,
+            cleared: false,
+        }
     }
 
     pub(crate) fn task(&self) -> &str {
@@ -188,8 +199,11 @@ impl Watcher {
     }
 
     /// What is new, and whether there is more to be had at once. A log that is not there
-    /// yet has nothing new.
+    /// yet has nothing new; one that is not there any more has a gap.
     pub(crate) async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
+        if self.cleared {
+            return Ok((Vec::new(), false));
+        }
         let mut answer = match &mut self.reader {
             Reader::Lines(cursor) => cursor.look(&self.logs).await,
             Reader::Preview(tail) => Self::preview(&self.logs, tail).await,
@@ -205,6 +219,10 @@ impl Watcher {
         }
         match answer {
             Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
+            Err(error) if error.code() == Some(CLEARED) => {
+                self.cleared = true;
+                Ok((vec![LogItem::Gap { bytes: None }], false))
+            }
             // It may look as if the job were gone. Where there were lines before, a 404
             // that says nothing passes.
             Err(error)

@@ -488,3 +488,43 @@ async fn metrics_are_series_from_the_start_of_the_job() {
     let error = job.metrics("worker-9").await.unwrap_err();
     assert!(error.to_string().contains("worker-9"), "{error}");
 }
+
+#[tokio::test]
+async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
+    let site = Site::start().await;
+    // Logs are kept for 30 days.
+    let seeds = json!({"jobs": [{
+        "name": "old", "created": "2025-01-15T08:30:00Z",
+        "events": [{"time": "2025-01-15T08:30:01Z", "message": "the only event"}],
+        "logs": {"worker-0": "once written\n"},
+    }]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
+    let job = site.client.training_jobs().get(&id).await.unwrap();
+    let error = job.logs("worker-0").preview().await.unwrap_err();
+    assert_eq!(error.code(), Some("ModelArts.2819"));
+
+    for access in [LogAccess::Preview, LogAccess::LineNumbers] {
+        let log = job.logs("worker-0").read_by(access).quiet(Duration::ZERO);
+        let items: Vec<LogItem> = log.follow().try_collect().await.unwrap();
+        assert_eq!(items, [LogItem::Gap { bytes: None }], "{access:?}");
+
+        let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
+        let news: Vec<News> = follow.stream().try_collect().await.unwrap();
+        let told = news.iter().map(|news| match news {
+            News::Phase(job) => job.phase().to_string(),
+            News::Event(event) => event.message().to_owned(),
+            News::Log { task, item } => format!("{task}: {item:?}"),
+            other => format!("{other:?}"),
+        });
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                "the only event",
+                "worker-0: Gap { bytes: None }",
+                "Completed"
+            ],
+            "{access:?}"
+        );
+    }
+}
