@@ -1,7 +1,8 @@
 //! What the codes of the service mean, and what to do about them.
 //!
-//! The names are those of the error table in the public API reference; the advice
-//! is ours. Some codes mean different things with different statuses.
+//! The names are those of the error table in the public API reference, or say what it says
+//! where they are not known; the advice is ours. Some codes mean different things with
+//! different statuses.
 
 /// A code that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -575,6 +576,12 @@ const SERVICE: &[Row] = &[
         "ask the owner of the workspace",
     ),
     (
+        "2839",
+        0,
+        "InvalidMindSporeConfig",
+        "check the configuration of MindSpore",
+    ),
+    (
         "2840",
         0,
         "UnsupportedFlavor",
@@ -594,6 +601,12 @@ const SERVICE: &[Row] = &[
         "make the image smaller; 30 GB is the limit",
     ),
     (
+        "2846",
+        0,
+        "ExperimentTypeMismatch",
+        "choose an experiment for this kind of job",
+    ),
+    (
         "2854",
         0,
         "UnsupportedRemoteType",
@@ -604,6 +617,12 @@ const SERVICE: &[Row] = &[
         0,
         "RunUserDeny",
         "use a user id of 1000 or more in the public pool",
+    ),
+    (
+        "2856",
+        0,
+        "ImageNotOwned",
+        "use an image of your own before you publish the algorithm",
     ),
     (
         "2857",
@@ -667,6 +686,12 @@ const SERVICE: &[Row] = &[
         "choose a pool that admits training",
     ),
     ("2887", 0, "PoolNotRunning", "wait until the pool runs"),
+    (
+        "2889",
+        0,
+        "GetOsPoolFailed",
+        "check the id of the pool, and that it is in this project",
+    ),
     ("2890", 0, "PoolNotFound", "check the id of the pool"),
     ("2891", 0, "WorkspaceSetError", "check the workspace id"),
     (
@@ -676,6 +701,60 @@ const SERVICE: &[Row] = &[
         "try again; then give the request id to support",
     ),
     (
+        "2951",
+        0,
+        "DatasetFailed",
+        "try again later; the datasets failed behind the service",
+    ),
+    (
+        "2952",
+        0,
+        "DatabaseFailed",
+        "try again later; the database failed behind the service",
+    ),
+    (
+        "2953",
+        0,
+        "IamFailed",
+        "try again later; IAM failed behind the service",
+    ),
+    (
+        "2954",
+        0,
+        "WorkspaceFailed",
+        "try again later; the workspaces failed behind the service",
+    ),
+    (
+        "2955",
+        0,
+        "AomFailed",
+        "try again later; AOM failed behind the service",
+    ),
+    (
+        "2956",
+        0,
+        "AigFailed",
+        "try again later; AIG failed behind the service",
+    ),
+    (
+        "2957",
+        0,
+        "SmnFailed",
+        "try again later; SMN failed behind the service",
+    ),
+    (
+        "2958",
+        0,
+        "ObsFailed",
+        "try again later; OBS failed behind the service",
+    ),
+    (
+        "2959",
+        0,
+        "MaosFailed",
+        "try again later; MAOS failed behind the service",
+    ),
+    (
         "4104",
         0,
         "RequestTooLarge",
@@ -683,6 +762,18 @@ const SERVICE: &[Row] = &[
     ),
     ("6100", 0, "Timeout", "try again"),
     ("6101", 0, "Busy", "call less often"),
+    (
+        "6102",
+        0,
+        "InternalError",
+        "try again; then give the request id to support",
+    ),
+    (
+        "6200",
+        0,
+        "NoResources",
+        "try again later; there are no resources now",
+    ),
     ("6201", 0, "AccountFrozen", "settle the bill of the account"),
     (
         "6203",

@@ -1,11 +1,13 @@
 //! What the description says about codes of the service, held against what our errors
 //! say about them.
 
+use std::collections::BTreeSet;
+
 use modelarts_api::types::ApiError;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::{Error, ErrorKind, refusal};
+use crate::{Error, ErrorKind, codes, refusal};
 
 /// A row of `x-error-codes`, and the effect of its operation.
 struct Row {
@@ -55,6 +57,17 @@ fn asks_for_a_new_token(row: &Row) -> bool {
 /// the description says; that the same call may succeed later is true all the same.
 fn may_have_been_made(row: &Row) -> bool {
     row.effect == "create" && matches!(row.status, 408 | 500)
+}
+
+#[test]
+fn every_code_has_a_name_and_advice() {
+    let rows = rows();
+    let nameless: BTreeSet<_> = rows
+        .iter()
+        .filter(|row| codes::lookup(&row.code, Some(row.status)).is_none())
+        .map(|row| (&row.code, row.status))
+        .collect();
+    assert_eq!(nameless, BTreeSet::new());
 }
 
 #[test]
