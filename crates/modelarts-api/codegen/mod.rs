@@ -5,12 +5,13 @@
 //!    enforce; what it loses is kept as facts.
 //! 2. progenitor makes Rust of the rest.
 //! 3. [`rewrite`]: decoding becomes lenient and fills objects in place, large objects of
-//!    answers are boxed,
-//!    patterns become plain code, open enumerations and tables join, builders of types
-//!    that only the service makes go away.
+//!    answers are boxed, patterns become plain code, calls lose what they do for nothing,
+//!    open enumerations and tables join, builders of types that only the service makes go
+//!    away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
 mod boxing;
+mod call;
 mod docs;
 mod facts;
 mod fields;

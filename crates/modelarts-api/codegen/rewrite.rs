@@ -8,7 +8,7 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-use super::{Error, boxing::Objects, lower::Lowered, object, pattern};
+use super::{Error, boxing::Objects, call::Shorter, lower::Lowered, object, pattern};
 
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
@@ -27,6 +27,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
         }
     }
     Decoding.visit_file_mut(&mut file);
+    Shorter.visit_file_mut(&mut file);
     OnDemand.visit_file_mut(&mut file);
     Docs.visit_file_mut(&mut file);
     Ok(file)

@@ -26689,12 +26689,6 @@ impl<'a> BatchDeleteTrainingJob<'a> {
             "{}/v2/{}/training-jobs/batch-delete", client.baseurl, encode_path(&
             project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -26704,14 +26698,11 @@ impl<'a> BatchDeleteTrainingJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "batch_delete_training_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -26837,12 +26828,6 @@ impl<'a> ChangeAlgorithm<'a> {
             "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& algorithm_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -26852,14 +26837,11 @@ impl<'a> ChangeAlgorithm<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "change_algorithm",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -26993,12 +26975,6 @@ impl<'a> ChangeTrainingExperiment<'a> {
             "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& experiment_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27008,14 +26984,11 @@ impl<'a> ChangeTrainingExperiment<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "change_training_experiment",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -27148,12 +27121,6 @@ impl<'a> ChangeTrainingJobDescription<'a> {
             "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27163,14 +27130,11 @@ impl<'a> ChangeTrainingJobDescription<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "change_training_job_description",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -27283,12 +27247,6 @@ impl<'a> CheckTrainingExperiment<'a> {
             "{}/v2/{}/training-experiment-names", client.baseurl, encode_path(&
             project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27301,14 +27259,11 @@ impl<'a> CheckTrainingExperiment<'a> {
                 &progenitor_client::QueryParam::new("experiment_name", &experiment_name),
             )
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "check_training_experiment",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -27458,12 +27413,6 @@ impl<'a> CountTrainingJobsByTags<'a> {
             "{}/v2/{}/modelarts-training-job/resource-instances/count", client.baseurl,
             encode_path(& project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27475,14 +27424,11 @@ impl<'a> CountTrainingJobsByTags<'a> {
             .json(&body)
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "count_training_jobs_by_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -27593,12 +27539,6 @@ impl<'a> CreateAlgorithm<'a> {
         let url = format!(
             "{}/v2/{}/algorithms", client.baseurl, encode_path(& project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27608,14 +27548,11 @@ impl<'a> CreateAlgorithm<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_algorithm",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -27732,12 +27669,6 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
             "{}/v2/{}/gallery-algorithm-publication", client.baseurl, encode_path(&
             project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27747,14 +27678,11 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_algorithm_version_to_gallery",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -27900,12 +27828,6 @@ impl<'a> CreateSaveImageJob<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -27915,14 +27837,11 @@ impl<'a> CreateSaveImageJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_save_image_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -28052,12 +27971,6 @@ impl<'a> CreateTrainJobTags<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28067,14 +27980,11 @@ impl<'a> CreateTrainJobTags<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_train_job_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -28189,12 +28099,6 @@ impl<'a> CreateTrainingExperiment<'a> {
             "{}/v2/{}/training-experiments", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28204,14 +28108,11 @@ impl<'a> CreateTrainingExperiment<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_training_experiment",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -28329,12 +28230,6 @@ impl<'a> CreateTrainingJob<'a> {
             "{}/v2/{}/training-jobs", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28344,14 +28239,11 @@ impl<'a> CreateTrainingJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "create_training_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -28446,12 +28338,6 @@ impl<'a> DeleteAlgorithm<'a> {
             "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& algorithm_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28460,14 +28346,11 @@ impl<'a> DeleteAlgorithm<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "delete_algorithm",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -28596,12 +28479,6 @@ impl<'a> DeleteTrainJobTags<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28611,14 +28488,11 @@ impl<'a> DeleteTrainJobTags<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "delete_train_job_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -28712,12 +28586,6 @@ impl<'a> DeleteTrainingExperiment<'a> {
             "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& experiment_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28726,14 +28594,11 @@ impl<'a> DeleteTrainingExperiment<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "delete_training_experiment",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -28829,12 +28694,6 @@ impl<'a> DeleteTrainingJob<'a> {
             "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -28843,14 +28702,11 @@ impl<'a> DeleteTrainingJob<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "delete_training_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -29057,12 +28913,6 @@ impl<'a> ListAlgorithms<'a> {
         let url = format!(
             "{}/v2/{}/algorithms", client.baseurl, encode_path(& project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -29078,14 +28928,11 @@ impl<'a> ListAlgorithms<'a> {
             .query(&progenitor_client::QueryParam::new("searches", &searches))
             .query(&progenitor_client::QueryParam::new("sort_by", &sort_by))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_algorithms",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -29184,12 +29031,6 @@ impl<'a> ListEventCategories<'a> {
             "{}/v2/{}/training-event-categories", client.baseurl, encode_path(&
             project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -29199,14 +29040,11 @@ impl<'a> ListEventCategories<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .query(&progenitor_client::QueryParam::new("flavor_type", &flavor_type))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_event_categories",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -29422,12 +29260,6 @@ impl<'a> ListFtArtifacts<'a> {
             "{}/v2/{}/training-jobs/{}/ft-artifacts", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -29448,14 +29280,11 @@ impl<'a> ListFtArtifacts<'a> {
             )
             .query(&progenitor_client::QueryParam::new("status", &status))
             .query(&progenitor_client::QueryParam::new("steps", &steps))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_ft_artifacts",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -29617,12 +29446,6 @@ impl<'a> ListTrainingExperiments<'a> {
             "{}/v2/{}/training-experiments", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -29636,14 +29459,11 @@ impl<'a> ListTrainingExperiments<'a> {
             .query(&progenitor_client::QueryParam::new("order", &order))
             .query(&progenitor_client::QueryParam::new("sort_by", &sort_by))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_experiments",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -29908,11 +29728,6 @@ impl<'a> ListTrainingJobEvents<'a> {
             .to_string()), encode_path(& training_job_id.to_string()),
         );
         let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         if let Some(value) = x_language {
             header_map.append("X-Language", value.to_string().try_into()?);
         }
@@ -29937,9 +29752,7 @@ impl<'a> ListTrainingJobEvents<'a> {
         let info = OperationInfo {
             operation_id: "list_training_job_events",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30036,12 +29849,6 @@ impl<'a> ListTrainingJobStages<'a> {
             "{}/v2/{}/training-jobs/{}/stages", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30050,14 +29857,11 @@ impl<'a> ListTrainingJobStages<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_job_stages",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30168,12 +29972,6 @@ impl<'a> ListTrainingJobTags<'a> {
             "{}/v2/{}/modelarts-training-job/tags", client.baseurl, encode_path(&
             project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30184,14 +29982,11 @@ impl<'a> ListTrainingJobTags<'a> {
             )
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_job_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30304,12 +30099,6 @@ impl<'a> ListTrainingJobTasks<'a> {
             "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30321,14 +30110,11 @@ impl<'a> ListTrainingJobTasks<'a> {
             .query(
                 &progenitor_client::QueryParam::new("schedule_count", &schedule_count),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_job_tasks",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30443,12 +30229,6 @@ impl<'a> ListTrainingJobs<'a> {
             "{}/v2/{}/training-job-searches", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30458,14 +30238,11 @@ impl<'a> ListTrainingJobs<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_jobs",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30611,12 +30388,6 @@ impl<'a> ListTrainingJobsByTags<'a> {
             "{}/v2/{}/modelarts-training-job/resource-instances/filter", client.baseurl,
             encode_path(& project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30628,14 +30399,11 @@ impl<'a> ListTrainingJobsByTags<'a> {
             .json(&body)
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "list_training_jobs_by_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30752,12 +30520,6 @@ impl<'a> ModifyTrainingQuotas<'a> {
             "{}/v2/{}/training-quotas", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30767,14 +30529,11 @@ impl<'a> ModifyTrainingQuotas<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "modify_training_quotas",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -30936,12 +30695,6 @@ impl<'a> NotifyTrainingJobInformation<'a> {
             .to_string()), encode_path(& task_id.to_string()), encode_path(& report_type
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -30951,14 +30704,11 @@ impl<'a> NotifyTrainingJobInformation<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "notify_training_job_information",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => Ok(ResponseValue::empty(response)),
@@ -31092,12 +30842,6 @@ impl<'a> PublishFtArtifacts<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31107,14 +30851,11 @@ impl<'a> PublishFtArtifacts<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "publish_ft_artifacts",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31208,12 +30949,6 @@ impl<'a> ShowAlgorithmByUuid<'a> {
             "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& algorithm_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31222,14 +30957,11 @@ impl<'a> ShowAlgorithmByUuid<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_algorithm_by_uuid",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31343,12 +31075,6 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& parameter_name.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31357,14 +31083,11 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_param_analysis_result_path",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31459,12 +31182,6 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31473,14 +31190,11 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_params_analysis",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31589,12 +31303,6 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& trial_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31603,14 +31311,11 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_per_trial",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31719,12 +31424,6 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& trial_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31733,14 +31432,11 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_trial_early_stop",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -31870,12 +31566,6 @@ impl<'a> ShowAutoSearchTrials<'a> {
             "{}/v2/{}/training-jobs/{}/autosearch-trials", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -31886,14 +31576,11 @@ impl<'a> ShowAutoSearchTrials<'a> {
             )
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_trials",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32008,12 +31695,6 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
             encode_path(& project_id.to_string()), encode_path(& algorithm_type
             .to_string()), encode_path(& algorithm_name.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32022,14 +31703,11 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_yaml_template_content",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32112,12 +31790,6 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
             "{}/v2/{}/training-jobs/autosearch/yaml-templates", client.baseurl,
             encode_path(& project_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32126,14 +31798,11 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_auto_search_yaml_templates_info",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32227,12 +31896,6 @@ impl<'a> ShowFtDetail<'a> {
             "{}/v2/{}/training-jobs/{}/ft-detail", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32241,14 +31904,11 @@ impl<'a> ShowFtDetail<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_ft_detail",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32342,12 +32002,6 @@ impl<'a> ShowFtMetrics<'a> {
             "{}/v2/{}/training-jobs/{}/ft-metrics", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32356,14 +32010,11 @@ impl<'a> ShowFtMetrics<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_ft_metrics",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32493,12 +32144,6 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
             project_id.to_string()), encode_path(& training_job_id.to_string()),
             encode_path(& task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32508,14 +32153,11 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .query(&progenitor_client::QueryParam::new("Content-Type", &content_type))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_obs_url_of_training_job_logs",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32624,12 +32266,6 @@ impl<'a> ShowSaveImageJob<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32638,14 +32274,11 @@ impl<'a> ShowSaveImageJob<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_save_image_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32726,12 +32359,6 @@ impl<'a> ShowSearchAlgorithms<'a> {
             "{}/v2/{}/search-algorithms", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32740,14 +32367,11 @@ impl<'a> ShowSearchAlgorithms<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_search_algorithms",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32841,12 +32465,6 @@ impl<'a> ShowTrainJobTags<'a> {
             "{}/v2/{}/modelarts-training-job/{}/tags", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32855,14 +32473,11 @@ impl<'a> ShowTrainJobTags<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_train_job_tags",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -32956,12 +32571,6 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
             "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& experiment_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -32970,14 +32579,11 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_experiment_details",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33091,12 +32697,6 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
             "{}/v2/{}/training-pool-flavors", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33107,14 +32707,11 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
             )
             .query(&progenitor_client::QueryParam::new("flavor_id", &flavor_id))
             .query(&progenitor_client::QueryParam::new("pool_id", &pool_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_flavor_max_available_resource",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33209,12 +32806,6 @@ impl<'a> ShowTrainingJobDetails<'a> {
             "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33223,14 +32814,11 @@ impl<'a> ShowTrainingJobDetails<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_details",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33311,12 +32899,6 @@ impl<'a> ShowTrainingJobEngines<'a> {
             "{}/v2/{}/training-job-engines", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33325,14 +32907,11 @@ impl<'a> ShowTrainingJobEngines<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_engines",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33431,12 +33010,6 @@ impl<'a> ShowTrainingJobFlavors<'a> {
             "{}/v2/{}/training-job-flavors", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33446,14 +33019,11 @@ impl<'a> ShowTrainingJobFlavors<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .query(&progenitor_client::QueryParam::new("flavor_type", &flavor_type))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_flavors",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33623,12 +33193,6 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             .to_string()), encode_path(& training_job_id.to_string()), encode_path(&
             task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33640,14 +33204,11 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             .query(&progenitor_client::QueryParam::new("base_line", &base_line))
             .query(&progenitor_client::QueryParam::new("lines", &lines))
             .query(&progenitor_client::QueryParam::new("order", &order))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_logs_from_aom",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33760,12 +33321,6 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
             encode_path(& project_id.to_string()), encode_path(& training_job_id
             .to_string()), encode_path(& task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33774,14 +33329,11 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_logs_preview",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -33893,12 +33445,6 @@ impl<'a> ShowTrainingJobMetrics<'a> {
             project_id.to_string()), encode_path(& training_job_id.to_string()),
             encode_path(& task_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -33907,14 +33453,11 @@ impl<'a> ShowTrainingJobMetrics<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_metrics",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -34010,12 +33553,6 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
             "{}/v2/{}/training-jobs/{}/route_plan", client.baseurl, encode_path(&
             project_id.to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -34024,14 +33561,11 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
                 ::reqwest::header::ACCEPT,
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_job_route_plan",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -34148,12 +33682,6 @@ impl<'a> ShowTrainingQuotas<'a> {
             "{}/v2/{}/training-quotas", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -34164,14 +33692,11 @@ impl<'a> ShowTrainingQuotas<'a> {
             )
             .query(&progenitor_client::QueryParam::new("resource", &resource))
             .query(&progenitor_client::QueryParam::new("user_id", &user_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "show_training_quotas",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -34300,12 +33825,6 @@ impl<'a> StopTrainingJob<'a> {
             "{}/v2/{}/training-jobs/{}/actions", client.baseurl, encode_path(& project_id
             .to_string()), encode_path(& training_job_id.to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -34315,14 +33834,11 @@ impl<'a> StopTrainingJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .json(&body)
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "stop_training_job",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,
@@ -34435,12 +33951,6 @@ impl<'a> ValidateTrainingJobName<'a> {
             "{}/v2/{}/training-job-names", client.baseurl, encode_path(& project_id
             .to_string()),
         );
-        let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
-        header_map
-            .append(
-                ::reqwest::header::HeaderName::from_static("api-version"),
-                ::reqwest::header::HeaderValue::from_static(super::Client::api_version()),
-            );
         #[allow(unused_mut)]
         let mut request = client
             .client
@@ -34451,14 +33961,11 @@ impl<'a> ValidateTrainingJobName<'a> {
             )
             .query(&progenitor_client::QueryParam::new("job_name", &job_name))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
-            .headers(header_map)
             .build()?;
         let info = OperationInfo {
             operation_id: "validate_training_job_name",
         };
-        client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
-        client.post(&result, &info).await?;
         let response = result?;
         match response.status().as_u16() {
             200..=299 => crate::decode::response(response).await,

@@ -99,11 +99,9 @@ impl Failure {
     }
 }
 
+// Only `exec` is called: codegen takes `pre` and `post` out of the calls (`codegen/call.rs`).
 impl ClientHooks<Context> for Client {
-    async fn exec(&self, mut request: Request, info: &OperationInfo) -> reqwest::Result<Response> {
-        // progenitor sends the version of the description along; the service
-        // does not know this header, and it need not be signed.
-        request.headers_mut().remove("api-version");
+    async fn exec(&self, request: Request, info: &OperationInfo) -> reqwest::Result<Response> {
         let Some(operation) = operation(info.operation_id) else {
             let message = format!("operation {} is not in the table", info.operation_id);
             return Ok(Failure::carry(message.into()));
