@@ -244,3 +244,29 @@ fn a_broken_description_is_one_sentence_and_touches_nothing() {
     project.describe(DESCRIPTION);
     assert_eq!(project.check().0, 0);
 }
+
+#[test]
+fn what_is_not_yaml_or_says_something_twice_is_one_sentence() {
+    let project = Project::new();
+    for (before, after, said) in [
+        (
+            "        name: {type: string}",
+            "        name: {type: string}\n        name: {type: integer}",
+            "components.schemas.Job.properties: duplicate entry with key \"name\" at line 23 \
+             column 9",
+        ),
+        (
+            "title: Small",
+            "title: [Small",
+            "did not find expected ',' or ']' at line 3 column 35, while parsing a flow sequence at \
+             line 3 column 15",
+        ),
+    ] {
+        project.describe(&DESCRIPTION.replace(before, after));
+        let output = project.codegen(&["--check"]);
+        assert_eq!(
+            (code(&output), text(&output)),
+            (1, format!("error: small.yaml: not YAML: {said}\n"))
+        );
+    }
+}
