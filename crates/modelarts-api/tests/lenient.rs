@@ -368,6 +368,16 @@ fn names_of_fields() {
     assert_eq!(whole("integer", "1,\"integer\":2").integer, Some(2));
     assert_eq!(whole("integer", "1,\"integer\":null").integer, None);
     assert_eq!(whole("texts", "[\"a\"],\"texts\":[]").texts, [""; 0]);
+    for nothing in ["null", "[]", "\"\"", "[null]"] {
+        let twice = format!("{{\"size\":1}},\"object\":{nothing}");
+        assert_eq!(whole("object", &twice).object, None, "{nothing}");
+    }
+    let twice = "{\"size\":1},\"object\":{\"sizes\":[2]}";
+    let last = Inner {
+        size: None,
+        sizes: vec![2],
+    };
+    assert_eq!(whole("object", twice).object, Some(last));
 }
 
 #[test]
