@@ -22,7 +22,8 @@ pub struct OnDecode(pub Arc<dyn Observer>);
 
 /// Decodes a body.
 ///
-/// A list element that cannot be understood is left out, and counted.
+/// A list element that cannot be understood is left out, and counted. Bytes that are not
+/// UTF-8 are read as U+FFFD.
 ///
 /// # Errors
 /// What is wrong, when more than an element of a list is. The message begins
@@ -33,13 +34,20 @@ pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> 
 
 /// As [`body`]. A job is some kilobytes, which each step would move otherwise.
 fn boxed<T: Lenient>(body: &[u8]) -> Result<(Box<T>, Dropped), serde_json::Error> {
-    // Text that is checked once, as a whole, need not be checked name by name.
-    if let Ok(text) = std::str::from_utf8(body)
-        && let (Ok(value), dropped) = lenient::counting(|| strictly(text))
-    {
+    // Text that is checked once, as a whole, need not be checked name by name. What is not
+    // UTF-8 in it becomes U+FFFD; it may stand in a field that nobody reads.
+    let lossy;
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(_) => {
+            lossy = String::from_utf8_lossy(body);
+            &*lossy
+        }
+    };
+    if let (Ok(value), dropped) = lenient::counting(|| strictly(text)) {
         return Ok((value, dropped));
     }
-    let (result, dropped) = lenient::salvaging(|| with_path(body));
+    let (result, dropped) = lenient::salvaging(|| with_path(text));
     result.map(|value| (value, dropped))
 }
 
@@ -51,8 +59,8 @@ fn strictly<T: Lenient>(body: &str) -> Result<Box<T>, serde_json::Error> {
 }
 
 /// As [`strictly`], slower, and errors say where they are.
-fn with_path<T: Lenient>(body: &[u8]) -> Result<Box<T>, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(body);
+fn with_path<T: Lenient>(body: &str) -> Result<Box<T>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(body);
     let mut track = serde_path_to_error::Track::new();
     let value = T::boxed(serde_path_to_error::Deserializer::new(
         &mut deserializer,

@@ -381,6 +381,15 @@ fn names_of_fields() {
 }
 
 #[test]
+fn text_that_is_not_utf_8_costs_what_is_wrong_in_it_and_no_more() {
+    let body = b"{\"text\":\"a\xffb\",\"rows\":[{\"size\":1,\"unknown\":\"\xff\"},{\"size\":2}]}";
+    let (fields, dropped) = decode::body::<Fields>(body).unwrap();
+    assert_eq!(fields.text.as_deref(), Some("a\u{fffd}b"));
+    assert_eq!(fields.rows, [inner(1), inner(2)]);
+    assert_eq!(dropped, Dropped::default());
+}
+
+#[test]
 fn what_says_nothing_is_not_written() {
     let text = |fields: &Fields| serde_json::to_string(fields).unwrap();
     assert_eq!(text(&Fields::default()), "{}");

@@ -221,7 +221,9 @@ impl Watcher {
             Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
             Err(error) if error.code() == Some(CLEARED) => {
                 self.cleared = true;
-                Ok((vec![LogItem::Gap { bytes: None }], false))
+                let mut items = Vec::from_iter(self.finish());
+                items.push(LogItem::Gap { bytes: None });
+                Ok((items, false))
             }
             // It may look as if the job were gone. Where there were lines before, a 404
             // that says nothing passes.

@@ -528,3 +528,23 @@ async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_line_without_its_end_comes_before_the_log_is_cleared_away() {
+    let cleared = json!({"error_code": "ModelArts.2819", "error_msg": "The log is cleared."});
+    let (server, _, job) = scripted([
+        details("Completed"),
+        preview("first\nsecond"),
+        details("Completed"),
+        json_answer("400 Bad Request", "", &cleared.to_string()),
+        details("Completed"),
+        details("Completed"),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(seconds(10)).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    let line = |text: &str| LogItem::Line(text.to_owned());
+    let gap = LogItem::Gap { bytes: None };
+    assert_eq!(items, [line("first"), line("second"), gap]);
+    assert_eq!(server.left(), 0);
+}
