@@ -1,39 +1,58 @@
-//! Objects all of whose fields may be missing read and write themselves with
-//! `crate::object`, instead of what serde would derive.
+//! Objects read themselves with `crate::object`, instead of what serde would derive, and those
+//! all of whose fields may be missing write themselves with it, too.
 
+use quote::quote;
 use syn::{
     Attribute, Field, Fields, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated,
 };
 
-use super::rewrite::{reader, type_name, wire_name};
+use super::rewrite::{may_be_missing, type_name, wire_name};
 
-/// Takes serde's derives away from an object whose fields may all be missing, and gives the
-/// implementations that replace them; `None` for any other.
-pub fn plain(object: &mut ItemStruct) -> Option<Item> {
+/// Takes derives of serde away from an object, and gives the implementations that replace
+/// them; `None` for what has no fields with names.
+pub fn object(object: &mut ItemStruct) -> Option<Item> {
     let Fields::Named(fields) = &mut object.fields else {
         return None;
     };
-    // What must be there has no default, and only serde's derive says that it is missing.
-    if !object.attrs.iter().any(derives_default)
-        || !fields.named.iter().all(|field| reader(&field.ty).is_some())
+    let ident = &object.ident;
+    // What must be there has no default.
+    if object.attrs.iter().any(derives_default)
+        && fields.named.iter().all(|field| may_be_missing(&field.ty))
     {
-        return None;
+        object
+            .attrs
+            .iter_mut()
+            .for_each(|attribute| without(attribute, &["Deserialize", "Serialize"]));
+        let (idents, names): (Vec<_>, Vec<_>) = fields
+            .named
+            .iter()
+            .map(|field| (field.ident.clone(), wire_name(field)))
+            .unzip();
+        fields.named.iter_mut().for_each(only_for_schemas);
+        return Some(parse_quote! {
+            crate::object! { #ident { #(#idents: #names),* } }
+        });
     }
-    let (idents, names): (Vec<_>, Vec<_>) = fields
+    object
+        .attrs
+        .iter_mut()
+        .for_each(|attribute| without(attribute, &["Deserialize"]));
+    let typed = |field: &Field| {
+        let (ident, ty, name) = (&field.ident, &field.ty, wire_name(field));
+        quote!(#ident: #ty = #name)
+    };
+    let (optional, needed): (Vec<_>, Vec<_>) = fields
         .named
         .iter()
-        .map(|field| (field.ident.clone(), wire_name(field)))
-        .unzip();
-    for field in &mut fields.named {
-        only_for_schemas(field);
-    }
-    object.attrs.iter_mut().for_each(without_serde);
-    let ident = &object.ident;
+        .partition(|field| may_be_missing(&field.ty));
+    let (optional, needed) = (
+        optional.into_iter().map(typed),
+        needed.into_iter().map(typed),
+    );
     Some(parse_quote! {
-        crate::object! { #ident { #(#idents: #names),* } }
+        crate::complete_object! { #ident { #(#needed),*; #(#optional),* } }
     })
 }
-
 /// schemars reads serde's attributes too: the name, and that a list may be missing.
 fn only_for_schemas(field: &mut Field) {
     let renamed = field
@@ -56,9 +75,17 @@ fn derives_default(attribute: &Attribute) -> bool {
     derived(attribute).is_some_and(|derived| derived.iter().any(|path| path.is_ident("Default")))
 }
 
-fn without_serde(attribute: &mut Attribute) {
+/// Takes away what serde derives.
+fn without(attribute: &mut Attribute, traits: &[&str]) {
     if let Some(mut derived) = derived(attribute) {
-        derived.retain(|path| path.segments.iter().all(|segment| segment.ident != "serde"));
+        derived.retain(|path| {
+            let serde = path.segments.iter().any(|segment| segment.ident == "serde");
+            let last = path
+                .segments
+                .last()
+                .map(|segment| segment.ident.to_string());
+            !(serde && last.is_some_and(|last| traits.contains(&last.as_str())))
+        });
         *attribute = parse_quote!(#[derive(#(#derived),*)]);
     }
 }

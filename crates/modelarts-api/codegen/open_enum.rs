@@ -188,11 +188,8 @@ impl OpenEnum {
             }
 
             impl crate::lenient::Lenient for #name {
-                fn maybe<'de, D: ::serde::Deserializer<'de>>(
-                    deserializer: D,
-                ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-                    Ok(<::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                        .map(Self::from))
+                fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+                    crate::lenient::Place::Word(slot)
                 }
             }
 

@@ -1,7 +1,7 @@
 //! Changes to progenitor's output that its settings do not offer.
 
 use proc_macro2::TokenTree;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident};
 use syn::{
     Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
     ItemStruct, PathArguments, Type, parse_quote,
@@ -82,7 +82,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Enum(item) => {
-                added.push(lenient_by_text(&item.ident));
+                added.push(lenient(&item.ident, "Word"));
                 derive_schema(&mut item.attrs);
             }
             Item::Impl(item) if item.trait_.is_none() => {
@@ -146,7 +146,7 @@ fn trait_argument(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// Makes the fields of a struct lenient, and says how to read the struct itself.
+/// Says how to read a struct.
 fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
     let ident = item.ident.clone();
     if let Fields::Named(named) = &mut item.fields {
@@ -157,99 +157,55 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
             }
         }
     }
-    if let Some(item) = object::plain(item) {
+    if let Some(item) = object::object(item) {
         return Ok(vec![item]);
     }
-    match &mut item.fields {
-        Fields::Named(named) => {
-            for field in &mut named.named {
-                if let Some(function) = reader(&field.ty) {
-                    // A field with a reader of its own is not optional by itself.
-                    if !has_default(field) {
-                        field.attrs.push(parse_quote!(#[serde(default)]));
-                    }
-                    field
-                        .attrs
-                        .push(parse_quote!(#[serde(deserialize_with = #function)]));
-                }
-            }
-            Ok(vec![
-                parse_quote! {
-                    impl crate::lenient::FromMap for #ident {
-                        fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-                            slot: &mut ::std::option::Option<Self>,
-                            map: A,
-                        ) -> ::std::result::Result<(), A::Error> {
-                            let map = ::serde::de::value::MapAccessDeserializer::new(map);
-                            *slot = Some(::serde::Deserialize::deserialize(map)?);
-                            Ok(())
-                        }
-                    }
-                },
-                lenient(&ident, &quote!(crate::lenient::object(deserializer))),
-            ])
+    match item.fields.iter().next() {
+        // A list or map with a name of its own.
+        Some(Field { ty, .. }) if may_be_missing(ty) => {
+            Ok(vec![wrapper(&ident, ty), lenient(&ident, kind(ty))])
         }
-        Fields::Unnamed(unnamed) => {
-            let inner = unnamed.unnamed.first().map(|field| field.ty.clone());
-            Ok(vec![match inner {
-                // A list or map with a name of its own.
-                Some(inner) if reader(&inner).is_some() => lenient(
-                    &ident,
-                    &quote!(Ok(<#inner as crate::lenient::Lenient>::maybe(deserializer)?.map(Self))),
-                ),
-                _ => lenient_by_text(&ident),
-            }])
-        }
-        Fields::Unit => Err(Error(format!("struct {ident} has no fields"))),
+        Some(_) => Ok(vec![lenient(&ident, "Word")]),
+        None => Err(Error(format!("struct {ident} has no fields"))),
     }
 }
 
-fn lenient(ident: &syn::Ident, body: &proc_macro2::TokenStream) -> Item {
+fn kind(collection: &Type) -> &'static str {
+    match type_name(collection).as_deref() {
+        Some("Vec") => "List",
+        _ => "Table",
+    }
+}
+
+fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
+    parse_quote! {
+        impl crate::lenient::Wrapper for #ident {
+            type Inner = #inner;
+            fn wrap(inner: Self::Inner) -> Self {
+                Self(inner)
+            }
+            fn inner(&mut self) -> &mut Self::Inner {
+                &mut self.0
+            }
+        }
+    }
+}
+
+/// Says which kind of place a value goes to.
+fn lenient(ident: &syn::Ident, kind: &str) -> Item {
+    let kind = format_ident!("{kind}");
     parse_quote! {
         impl crate::lenient::Lenient for #ident {
-            fn maybe<'de, D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-                #body
+            fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+                crate::lenient::Place::#kind(slot)
             }
         }
     }
 }
 
-/// For enumerations and identifiers, which read themselves from text.
-fn lenient_by_text(ident: &syn::Ident) -> Item {
-    lenient(
-        ident,
-        &quote! {
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(|text| text.parse().map_err(::serde::de::Error::custom))
-                .transpose()
-        },
-    )
-}
-
-/// The function that reads a field of this type, if it may be missing.
-pub fn reader(ty: &Type) -> Option<&'static str> {
-    match type_name(ty)?.as_str() {
-        "Option" => Some("crate::lenient::optional"),
-        "Vec" | "BTreeMap" | "Map" => Some("crate::lenient::or_default"),
-        _ => None,
-    }
-}
-
-fn has_default(field: &Field) -> bool {
-    let mut found = false;
-    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors would only mean that some other attribute has another form.
-        let _ = attribute.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident("default");
-            if let Ok(value) = meta.value() {
-                value.parse::<Expr>()?;
-            }
-            Ok(())
-        });
-    }
-    found
+/// Whether a field of this type may be missing.
+pub fn may_be_missing(ty: &Type) -> bool {
+    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
 }
 
 /// The name of a field in JSON.

@@ -2889,13 +2889,8 @@ impl<'de> ::serde::Deserialize<'de> for AccessMethod {
     }
 }
 impl crate::lenient::Lenient for AccessMethod {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3019,13 +3014,8 @@ impl<'de> ::serde::Deserialize<'de> for AffinityGroupLevel {
     }
 }
 impl crate::lenient::Lenient for AffinityGroupLevel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3149,13 +3139,8 @@ impl<'de> ::serde::Deserialize<'de> for AffinityType {
     }
 }
 impl crate::lenient::Lenient for AffinityType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3357,12 +3342,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmId {
     }
 }
 impl crate::lenient::Lenient for AlgorithmId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///An input of an algorithm.
@@ -3556,35 +3537,26 @@ crate::object! {
     "user_name", version_num : "version_num", workspace_id : "workspace_id" }
 }
 ///Name, place and description of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmMetadataRequest {
     ///AI project. A retired feature; leave it out. Defaults to `default-ai-project`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ai_project: ::std::option::Option<::std::string::String>,
     ///Free text, up to 256 characters. Comes back as an empty string when it was not given.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Id of the algorithm. The service gives it; leave it out. The references call it a number and describe a UUID.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the algorithm: 1 to 64 letters, digits, underscores and hyphens. A change cannot give another name.
     pub name: ::std::string::String,
     ///Abilities that the algorithm is marked with. Not documented; known from a client that the vendor maintains.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub tags: ::std::vec::Vec<AlgorithmTagRequest>,
     ///Workspace that owns the algorithm. Defaults to "0", the default workspace.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl AlgorithmMetadataRequest {
@@ -3592,22 +3564,13 @@ impl AlgorithmMetadataRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AlgorithmMetadataRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AlgorithmMetadataRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AlgorithmMetadataRequest { name : ::std::string::String = "name"; ai_project :
+    ::std::option::Option < ::std::string::String > = "ai_project", description :
+    ::std::option::Option < ::std::string::String > = "description", id :
+    ::std::option::Option < ::std::string::String > = "id", tags : ::std::vec::Vec <
+    AlgorithmTagRequest > = "tags", workspace_id : ::std::option::Option <
+    ::std::string::String > = "workspace_id" }
 }
 ///An output of an algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -3626,26 +3589,20 @@ crate::object! {
     : "name" }
 }
 ///An output of an algorithm.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmOutputRequest {
     ///How the program learns the local directory. Not documented here; known from a client that the vendor maintains.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `train_url`.
     pub name: ::std::string::String,
     ///Whether files that already lie in the output path are copied into the container before the start (predownload). No reference of the service documents this field; its name comes from a public example, so do not rely on it.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub prefetch_to_local: ::std::option::Option<bool>,
 }
 impl AlgorithmOutputRequest {
@@ -3653,22 +3610,11 @@ impl AlgorithmOutputRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AlgorithmOutputRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AlgorithmOutputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AlgorithmOutputRequest { name : ::std::string::String = "name"; access_method :
+    ::std::option::Option < crate ::types::AccessMethod > = "access_method", description
+    : ::std::option::Option < ::std::string::String > = "description", prefetch_to_local
+    : ::std::option::Option < bool > = "prefetch_to_local" }
 }
 ///A kind of data that an input of an algorithm admits.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -3711,14 +3657,12 @@ crate::object! {
     }
 }
 ///An algorithm: code, engine, channels and hyper-parameters that jobs begin with. The references call every part optional; without `metadata` and `job_config` there is nothing to keep.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmRequest {
     ///Hyper-parameter search.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub advanced_config: ::std::option::Option<AlgorithmAdvancedConfigRequest>,
     ///Code, engine, channels and hyper-parameters.
     pub job_config: AlgorithmJobConfigRequest,
@@ -3726,7 +3670,6 @@ pub struct AlgorithmRequest {
     pub metadata: AlgorithmMetadataRequest,
     ///What resources a job needs that uses the algorithm. The console offers only flavors that fit.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub resource_requirements: ::std::vec::Vec<ResourceRequirementRequest>,
 }
 impl AlgorithmRequest {
@@ -3734,22 +3677,11 @@ impl AlgorithmRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AlgorithmRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AlgorithmRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AlgorithmRequest { job_config : AlgorithmJobConfigRequest = "job_config", metadata :
+    AlgorithmMetadataRequest = "metadata"; advanced_config : ::std::option::Option <
+    AlgorithmAdvancedConfigRequest > = "advanced_config", resource_requirements :
+    ::std::vec::Vec < ResourceRequirementRequest > = "resource_requirements" }
 }
 ///How an algorithm is shared. Its fields are not documented; it was seen empty.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -3778,17 +3710,18 @@ for AlgorithmShareInfo {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for AlgorithmShareInfo {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for AlgorithmShareInfo {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///Field that a list of algorithms is sorted by. Only `create_time` is documented; `name` is used by a client that the vendor maintains.
@@ -3888,13 +3821,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSortField {
     }
 }
 impl crate::lenient::Lenient for AlgorithmSortField {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3998,13 +3926,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSource {
     }
 }
 impl crate::lenient::Lenient for AlgorithmSource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4148,13 +4071,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmTagKey {
     }
 }
 impl crate::lenient::Lenient for AlgorithmTagKey {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4170,7 +4088,7 @@ impl ::schemars::JsonSchema for AlgorithmTagKey {
     }
 }
 ///An ability that an algorithm is marked with.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmTagRequest {
@@ -4182,22 +4100,8 @@ impl AlgorithmTagRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AlgorithmTagRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AlgorithmTagRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AlgorithmTagRequest { key : crate ::types::AlgorithmTagKey = "key"; }
 }
 ///What the main container of a job was given.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -4271,36 +4175,26 @@ crate::object! {
     "name", series : "series", type_ : "type", version : "version" }
 }
 ///A model asset that a job produces.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AssetModelRequest {
     ///Code name of the model.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub code: ::std::option::Option<::std::string::String>,
     ///Description of the version.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub desc: ::std::option::Option<::std::string::String>,
     ///Description of the model asset.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub model_desc: ::std::option::Option<::std::string::String>,
     ///Name of the model.
     pub name: ::std::string::String,
     ///Asset that this one adds to; leave it out for a new one.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub parent_asset_id: ::std::option::Option<::std::string::String>,
     ///Brand of the model.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub series: ::std::option::Option<::std::string::String>,
     ///Type of the model.
     #[serde(rename = "type")]
@@ -4313,22 +4207,14 @@ impl AssetModelRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AssetModelRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AssetModelRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AssetModelRequest { name : ::std::string::String = "name", type_ :
+    ::std::string::String = "type", version : ::std::string::String = "version"; code :
+    ::std::option::Option < ::std::string::String > = "code", desc :
+    ::std::option::Option < ::std::string::String > = "desc", model_desc :
+    ::std::option::Option < ::std::string::String > = "model_desc", parent_asset_id :
+    ::std::option::Option < ::std::string::String > = "parent_asset_id", series :
+    ::std::option::Option < ::std::string::String > = "series" }
 }
 ///Who sees a published model: the own workspace, or all.
 ///
@@ -4425,13 +4311,8 @@ impl<'de> ::serde::Deserialize<'de> for AssetVisibility {
     }
 }
 impl crate::lenient::Lenient for AssetVisibility {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4525,7 +4406,7 @@ crate::object! {
     AutoStop { duration : "duration", time_unit : "time_unit" }
 }
 ///Time after which the service stops the job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AutoStopRequest {
@@ -4539,22 +4420,9 @@ impl AutoStopRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for AutoStopRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for AutoStopRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    AutoStopRequest { duration : i64 = "duration", time_unit : crate ::types::TimeUnit =
+    "time_unit"; }
 }
 ///What one job can get of a flavor in a dedicated pool.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -4570,7 +4438,7 @@ crate::object! {
     AvailableResource { cpu_core_num : "cpu_core_num", mem_size : "mem_size" }
 }
 ///One job to delete.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BatchDeleteItemRequest {
@@ -4584,25 +4452,12 @@ impl BatchDeleteItemRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for BatchDeleteItemRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for BatchDeleteItemRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    BatchDeleteItemRequest { kind : crate ::types::JobKind = "kind", metadata :
+    BatchDeleteMetadataRequest = "metadata"; }
 }
 ///Names a job to delete.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BatchDeleteMetadataRequest {
@@ -4614,31 +4469,15 @@ impl BatchDeleteMetadataRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for BatchDeleteMetadataRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for BatchDeleteMetadataRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    BatchDeleteMetadataRequest { id : ::std::string::String = "id"; }
 }
 ///Jobs to delete, all of them in one workspace.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BatchDeleteTrainingJobRequest {
     ///The jobs, at most 100.
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub jobs: ::std::vec::Vec<BatchDeleteItemRequest>,
 }
 impl BatchDeleteTrainingJobRequest {
@@ -4646,22 +4485,9 @@ impl BatchDeleteTrainingJobRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for BatchDeleteTrainingJobRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for BatchDeleteTrainingJobRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    BatchDeleteTrainingJobRequest { ; jobs : ::std::vec::Vec < BatchDeleteItemRequest > =
+    "jobs" }
 }
 ///How a flavor is billed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -4827,13 +4653,8 @@ impl<'de> ::serde::Deserialize<'de> for ChannelDataType {
     }
 }
 impl crate::lenient::Lenient for ChannelDataType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4991,14 +4812,12 @@ crate::object! {
     "content_id", content_info : "content_info" }
 }
 ///Where to save the container of a task as an image.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateSaveImageJobRequest {
     ///Description of the image, up to 512 characters.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the image: 1 to 512 lower-case letters, digits, hyphens, underscores and dots.
     pub name: ::std::string::String,
@@ -5012,31 +4831,17 @@ impl CreateSaveImageJobRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for CreateSaveImageJobRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for CreateSaveImageJobRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    CreateSaveImageJobRequest { name : ::std::string::String = "name", namespace :
+    ::std::string::String = "namespace", tag : ::std::string::String = "tag"; description
+    : ::std::option::Option < ::std::string::String > = "description" }
 }
 ///Tags to put on a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateTrainJobTagsRequest {
     ///The tags, 1 to 10, no two alike. A key that the job already has gets the new value.
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub tags: ::std::vec::Vec<TagRequest>,
 }
 impl CreateTrainJobTagsRequest {
@@ -5044,25 +4849,11 @@ impl CreateTrainJobTagsRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for CreateTrainJobTagsRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for CreateTrainJobTagsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    CreateTrainJobTagsRequest { ; tags : ::std::vec::Vec < TagRequest > = "tags" }
 }
 ///A new experiment, a folder for jobs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateTrainingExperimentRequest {
@@ -5074,42 +4865,23 @@ impl CreateTrainingExperimentRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for CreateTrainingExperimentRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for CreateTrainingExperimentRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::complete_object! {
+    CreateTrainingExperimentRequest { metadata : ExperimentMetadataRequest = "metadata";
     }
 }
 ///What a new training job is made of: what it is called, what it runs, on which resources. A job that runs needs `metadata`, `algorithm` and `spec`; the service itself insists only on `kind` and `metadata`.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateTrainingJobRequest {
     ///Code or image to run, in exactly one of the forms that `JobAlgorithmRequest` describes.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub algorithm: ::std::option::Option<JobAlgorithmRequest>,
     ///Remote access to the running job.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub endpoints: ::std::option::Option<EndpointsRequest>,
     ///Fine-tuning only: configuration of the tuning job (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub ftjob_config: ::std::option::Option<FineTuningConfigRequest>,
     ///Kind of job. Use `job` unless the job is one of the special kinds. It must be given, although documents call `job` the default.
     pub kind: crate::types::JobKind,
@@ -5117,17 +4889,12 @@ pub struct CreateTrainingJobRequest {
     pub metadata: JobMetadataRequest,
     ///Resources, volumes, log export and scheduling.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub spec: ::std::option::Option<JobSpecRequest>,
     ///Tasks of a heterogeneous job. Leave it out when `spec` is given: the two exclude each other, and the published references call this list not implemented.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub tasks: ::std::vec::Vec<TaskRequest>,
     ///Fine-tuning only: the method of tuning (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub train_type: ::std::option::Option<crate::types::TrainType>,
 }
 impl CreateTrainingJobRequest {
@@ -5135,22 +4902,14 @@ impl CreateTrainingJobRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for CreateTrainingJobRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for CreateTrainingJobRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    CreateTrainingJobRequest { kind : crate ::types::JobKind = "kind", metadata :
+    JobMetadataRequest = "metadata"; algorithm : ::std::option::Option <
+    JobAlgorithmRequest > = "algorithm", endpoints : ::std::option::Option <
+    EndpointsRequest > = "endpoints", ftjob_config : ::std::option::Option <
+    FineTuningConfigRequest > = "ftjob_config", spec : ::std::option::Option <
+    JobSpecRequest > = "spec", tasks : ::std::vec::Vec < TaskRequest > = "tasks",
+    train_type : ::std::option::Option < crate ::types::TrainType > = "train_type" }
 }
 ///A source of metrics inside the container. Two generations of the interface differ: `metrics_url` with `metrics_port`, both or neither, in the older one; `exec` or `http_get` in the newer one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -5205,7 +4964,7 @@ crate::object! {
     DataSource { job : "job" }
 }
 ///Source of the logs that a visualization shows.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DataSourceRequest {
@@ -5213,8 +4972,6 @@ pub struct DataSourceRequest {
     pub job: JobDataSourceRequest,
     ///A network file system whose logs are shown (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub nfs: ::std::option::Option<NfsDataSourceRequest>,
 }
 impl DataSourceRequest {
@@ -5222,22 +4979,9 @@ impl DataSourceRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for DataSourceRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for DataSourceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    DataSourceRequest { job : JobDataSourceRequest = "job"; nfs : ::std::option::Option <
+    NfsDataSourceRequest > = "nfs" }
 }
 ///A data set of ModelArts as input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -5370,13 +5114,8 @@ impl<'de> ::serde::Deserialize<'de> for DatasetAttribute {
     }
 }
 impl crate::lenient::Lenient for DatasetAttribute {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5418,17 +5157,18 @@ for DatasetConstraint {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for DatasetConstraint {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for DatasetConstraint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are text or lists of text.
@@ -5458,50 +5198,41 @@ for DatasetConstraintRequest {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for DatasetConstraintRequest {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for DatasetConstraintRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///A data set of ModelArts as input.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DatasetRequest {
     ///Fine-tuning only: the share of the data set that is used, in percent, 1 to 100 (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub dataset_proportion: ::std::option::Option<i64>,
     ///Id of the data set.
     pub id: ::std::string::String,
     ///Name of the data set (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub name: ::std::option::Option<::std::string::String>,
     ///OBS path of the data (Huawei Cloud). The service derives it from the data set and its version; leave it out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub obs_url: ::std::option::Option<::std::string::String>,
     ///`V3` for a data set of the asset service; anything else means an older data set (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub service_type: ::std::option::Option<::std::string::String>,
     ///Version of the data set. Needed unless `service_type` is `V3`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub version_id: ::std::option::Option<::std::string::String>,
 }
 impl DatasetRequest {
@@ -5509,31 +5240,20 @@ impl DatasetRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for DatasetRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for DatasetRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    DatasetRequest { id : ::std::string::String = "id"; dataset_proportion :
+    ::std::option::Option < i64 > = "dataset_proportion", name : ::std::option::Option <
+    ::std::string::String > = "name", obs_url : ::std::option::Option <
+    ::std::string::String > = "obs_url", service_type : ::std::option::Option <
+    ::std::string::String > = "service_type", version_id : ::std::option::Option <
+    ::std::string::String > = "version_id" }
 }
 ///Tags to take off a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DeleteTrainJobTagsRequest {
     ///The tags, 0 to 10, no two alike.
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub tags: ::std::vec::Vec<TagRequest>,
 }
 impl DeleteTrainJobTagsRequest {
@@ -5541,22 +5261,8 @@ impl DeleteTrainJobTagsRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for DeleteTrainJobTagsRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for DeleteTrainJobTagsRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    DeleteTrainJobTagsRequest { ; tags : ::std::vec::Vec < TagRequest > = "tags" }
 }
 ///Local disk of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -5735,13 +5441,8 @@ impl<'de> ::serde::Deserialize<'de> for EventLevel {
     }
 }
 impl crate::lenient::Lenient for EventLevel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5857,13 +5558,8 @@ impl<'de> ::serde::Deserialize<'de> for EventSource {
     }
 }
 impl crate::lenient::Lenient for EventSource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5994,12 +5690,8 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentId {
     }
 }
 impl crate::lenient::Lenient for ExperimentId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Id, name and description of an experiment.
@@ -6025,21 +5717,17 @@ crate::object! {
     "id", name : "name", update_time : "update_time", workspace_id : "workspace_id" }
 }
 ///Name, place and description of an experiment.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ExperimentMetadataRequest {
     ///Free text, up to 256 characters, none of them special.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the experiment: at most 64 characters, none of them special. A name that is taken is refused with `ModelArts.2841`.
     pub name: ::std::string::String,
     ///Workspace that owns the experiment. Defaults to "0". It cannot be changed later.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl ExperimentMetadataRequest {
@@ -6047,22 +5735,10 @@ impl ExperimentMetadataRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ExperimentMetadataRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ExperimentMetadataRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ExperimentMetadataRequest { name : ::std::string::String = "name"; description :
+    ::std::option::Option < ::std::string::String > = "description", workspace_id :
+    ::std::option::Option < ::std::string::String > = "workspace_id" }
 }
 ///Experiment that a job belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -6204,13 +5880,8 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentSortField {
     }
 }
 impl crate::lenient::Lenient for ExperimentSortField {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6374,13 +6045,8 @@ impl<'de> ::serde::Deserialize<'de> for FaultScenario {
     }
 }
 impl crate::lenient::Lenient for FaultScenario {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6574,13 +6240,8 @@ impl<'de> ::serde::Deserialize<'de> for FilterKey {
     }
 }
 impl crate::lenient::Lenient for FilterKey {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6661,12 +6322,8 @@ impl ::std::convert::TryFrom<::std::string::String> for FilterOperator {
     }
 }
 impl crate::lenient::Lenient for FilterOperator {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///A product of a fine-tuning job: the final model or a checkpoint.
@@ -6807,13 +6464,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningArtifactType {
     }
 }
 impl crate::lenient::Lenient for FineTuningArtifactType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6935,13 +6587,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningChart {
     }
 }
 impl crate::lenient::Lenient for FineTuningChart {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7195,13 +6842,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetSource {
     }
 }
 impl crate::lenient::Lenient for FineTuningDatasetSource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7317,13 +6959,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetStep {
     }
 }
 impl crate::lenient::Lenient for FineTuningDatasetStep {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7588,17 +7225,18 @@ for FineTuningMetricPoint {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for FineTuningMetricPoint {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for FineTuningMetricPoint {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///Metrics of a fine-tuning job.
@@ -7720,13 +7358,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningModelType {
     }
 }
 impl crate::lenient::Lenient for FineTuningModelType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8022,13 +7655,8 @@ impl<'de> ::serde::Deserialize<'de> for FlavorType {
     }
 }
 impl crate::lenient::Lenient for FlavorType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8203,12 +7831,8 @@ impl<'de> ::serde::Deserialize<'de> for HyperparameterName {
     }
 }
 impl crate::lenient::Lenient for HyperparameterName {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///A text in one language.
@@ -8317,24 +7941,18 @@ crate::object! {
     InputRemoteRequest { dataset : "dataset", obs : "obs" }
 }
 ///One input channel: data outside, a directory inside.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputRequest {
     ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container, such as `/home/ma-user/modelarts/inputs/data_url_0`. The service picks one when it is left out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `data_url`. It must be an input of the algorithm when that is given by id.
     pub name: ::std::string::String,
@@ -8342,7 +7960,6 @@ pub struct InputRequest {
     pub remote: InputRemoteRequest,
     ///What kinds of data the channel admits.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub remote_constraint: ::std::vec::Vec<RemoteConstraint>,
 }
 impl InputRequest {
@@ -8350,22 +7967,13 @@ impl InputRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for InputRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for InputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    InputRequest { name : ::std::string::String = "name", remote : InputRemoteRequest =
+    "remote"; access_method : ::std::option::Option < crate ::types::AccessMethod > =
+    "access_method", description : ::std::option::Option < ::std::string::String > =
+    "description", local_dir : ::std::option::Option < ::std::string::String > =
+    "local_dir", remote_constraint : ::std::vec::Vec < RemoteConstraint > =
+    "remote_constraint" }
 }
 ///What to do with a job. The list of error codes knows a restart (`ModelArts.2813`), which no document describes.
 ///
@@ -8458,13 +8066,8 @@ impl<'de> ::serde::Deserialize<'de> for JobAction {
     }
 }
 impl crate::lenient::Lenient for JobAction {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8653,7 +8256,7 @@ crate::object! {
     JobDataSource { job_id : "job_id" }
 }
 ///A training job as the source of visualization logs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobDataSourceRequest {
@@ -8665,22 +8268,8 @@ impl JobDataSourceRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for JobDataSourceRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for JobDataSourceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    JobDataSourceRequest { job_id : ::std::string::String = "job_id"; }
 }
 ///Framework or image that a job runs in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -8764,7 +8353,7 @@ condition at all.
 - `name`, `algorithm_name` with `like`: a part of the text
 - `phase`, `kind`, `user_id`, `runtime_type`, `id` with `in`: one of the values
 - `create_time` with `between`: two times in RFC 3339, at most 31 days apart*/
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobFilter {
@@ -8773,8 +8362,6 @@ pub struct JobFilter {
     ///How it is compared. An unknown operator is refused with `ModelArts.2808`. The service is said to assume `in` when it is missing.
     pub operator: FilterOperator,
     ///What it is compared with, always a list. One vendor client sends at most 10 values.
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub value: ::std::vec::Vec<::std::string::String>,
 }
 impl JobFilter {
@@ -8782,22 +8369,9 @@ impl JobFilter {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for JobFilter {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for JobFilter {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    JobFilter { key : crate ::types::FilterKey = "key", operator : FilterOperator =
+    "operator"; value : ::std::vec::Vec < ::std::string::String > = "value" }
 }
 ///Kind of job. Open Telekom Cloud documents `job` and, in requests, `visualization_job`.
 ///
@@ -8947,13 +8521,8 @@ impl<'de> ::serde::Deserialize<'de> for JobKind {
     }
 }
 impl crate::lenient::Lenient for JobKind {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9064,13 +8633,8 @@ impl<'de> ::serde::Deserialize<'de> for JobListType {
     }
 }
 impl crate::lenient::Lenient for JobListType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9137,7 +8701,7 @@ crate::object! {
     }
 }
 ///Name, place and switches of a new job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobMetadataRequest {
@@ -9158,27 +8722,20 @@ a truth value.
         default,
         skip_serializing_if = ":: std :: collections :: BTreeMap::is_empty"
     )]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub annotations: ::std::collections::BTreeMap<
         ::std::string::String,
         ::std::string::String,
     >,
     ///Free text, up to 256 characters. Comes back as an empty string when it was not given.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Name of the job: 1 to 64 letters, digits, underscores and hyphens. A name that is taken is refused with `ModelArts.2751`.
     pub name: ::std::string::String,
     ///Experiment that the job is filed under (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub training_experiment_reference: ::std::option::Option<ExperimentReferenceRequest>,
     ///Workspace that owns the job. Defaults to "0", the default workspace.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
 }
 impl JobMetadataRequest {
@@ -9186,22 +8743,13 @@ impl JobMetadataRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for JobMetadataRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for JobMetadataRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    JobMetadataRequest { name : ::std::string::String = "name"; annotations :
+    ::std::collections::BTreeMap < ::std::string::String, ::std::string::String > =
+    "annotations", description : ::std::option::Option < ::std::string::String > =
+    "description", training_experiment_reference : ::std::option::Option <
+    ExperimentReferenceRequest > = "training_experiment_reference", workspace_id :
+    ::std::option::Option < ::std::string::String > = "workspace_id" }
 }
 ///Switches of a job that can be changed after its creation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9413,13 +8961,8 @@ impl<'de> ::serde::Deserialize<'de> for JobSortField {
     }
 }
 impl crate::lenient::Lenient for JobSortField {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9720,13 +9263,8 @@ impl<'de> ::serde::Deserialize<'de> for JobTopologyLevel {
     }
 }
 impl crate::lenient::Lenient for JobTopologyLevel {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9798,12 +9336,8 @@ impl ::std::convert::TryFrom<::std::string::String> for Language {
     }
 }
 impl crate::lenient::Lenient for Language {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///One page of algorithms. Go on while pages are full; do not page by `total` or `count`.
@@ -9986,16 +9520,18 @@ for ListTrainingJobTasksResponse {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for ListTrainingJobTasksResponse {
+    type Inner = ::std::vec::Vec<TaskHistory>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for ListTrainingJobTasksResponse {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::vec::Vec<
-                TaskHistory,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::List(slot)
     }
 }
 ///One page of tagged jobs.
@@ -10117,7 +9653,7 @@ crate::object! {
     LogDir { pfs : "pfs" }
 }
 ///Place for visualization logs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogDirRequest {
@@ -10129,22 +9665,8 @@ impl LogDirRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for LogDirRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for LogDirRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    LogDirRequest { pfs : PfsLocationRequest = "pfs"; }
 }
 ///How exported logs are written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10283,12 +9805,8 @@ impl ::std::convert::TryFrom<::std::string::String> for LogLinkType {
     }
 }
 impl crate::lenient::Lenient for LogLinkType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///The end of the log of a task.
@@ -10415,13 +9933,8 @@ impl<'de> ::serde::Deserialize<'de> for LogVersion {
     }
 }
 impl crate::lenient::Lenient for LogVersion {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10579,13 +10092,8 @@ impl<'de> ::serde::Deserialize<'de> for MetricName {
     }
 }
 impl crate::lenient::Lenient for MetricName {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10619,13 +10127,11 @@ crate::object! {
     MetricSeries { metric : "metric", value : "value" }
 }
 ///New quotas of a user.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ModifyTrainingQuotasRequest {
     ///The quotas to set.
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub quotas: ::std::vec::Vec<TrainingQuotaRequest>,
     ///The user of the identity service (IAM).
     pub user_id: ::std::string::String,
@@ -10635,22 +10141,9 @@ impl ModifyTrainingQuotasRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ModifyTrainingQuotasRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ModifyTrainingQuotasRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ModifyTrainingQuotasRequest { user_id : ::std::string::String = "user_id"; quotas :
+    ::std::vec::Vec < TrainingQuotaRequest > = "quotas" }
 }
 ///The quotas of a user after a change.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10681,7 +10174,7 @@ crate::object! {
     NameCheck { is_duplicate : "is_duplicate" }
 }
 ///A network file system (SFS Turbo) as the source of visualization logs.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NfsDataSourceRequest {
@@ -10693,22 +10186,8 @@ impl NfsDataSourceRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for NfsDataSourceRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for NfsDataSourceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    NfsDataSourceRequest { nfs_path : ::std::string::String = "nfs_path"; }
 }
 ///A mounted network file system.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10814,23 +10293,17 @@ impl ::std::convert::TryFrom<::std::string::String> for NodeSelectorOperator {
     }
 }
 impl crate::lenient::Lenient for NodeSelectorOperator {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Chooses nodes by label; one matching term is enough.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NodeSelectorRequest {
     ///Alternatives.
     #[serde(rename = "nodeSelectorTerms")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub node_selector_terms: ::std::vec::Vec<NodeSelectorTermRequest>,
 }
 impl NodeSelectorRequest {
@@ -10838,25 +10311,12 @@ impl NodeSelectorRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for NodeSelectorRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for NodeSelectorRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    NodeSelectorRequest { ; node_selector_terms : ::std::vec::Vec <
+    NodeSelectorTermRequest > = "nodeSelectorTerms" }
 }
 ///One condition on a node.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NodeSelectorRequirementRequest {
@@ -10866,7 +10326,6 @@ pub struct NodeSelectorRequirementRequest {
     pub operator: NodeSelectorOperator,
     ///Values to compare with: at least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`, exactly one, read as an integer, for `Gt` and `Lt`.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
 impl NodeSelectorRequirementRequest {
@@ -10874,22 +10333,10 @@ impl NodeSelectorRequirementRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for NodeSelectorRequirementRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for NodeSelectorRequirementRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    NodeSelectorRequirementRequest { key : ::std::string::String = "key", operator :
+    NodeSelectorOperator = "operator"; values : ::std::vec::Vec < ::std::string::String >
+    = "values" }
 }
 ///One alternative: everything in it must match.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11090,13 +10537,8 @@ impl<'de> ::serde::Deserialize<'de> for NotificationEvent {
     }
 }
 impl crate::lenient::Lenient for NotificationEvent {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11181,7 +10623,7 @@ crate::object! {
     ObsLocation { obs_url : "obs_url" }
 }
 ///A path in object storage (OBS).
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsLocationRequest {
@@ -11193,22 +10635,8 @@ impl ObsLocationRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ObsLocationRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ObsLocationRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ObsLocationRequest { obs_url : ::std::string::String = "obs_url"; }
 }
 ///A place in OBS for the product of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11224,14 +10652,12 @@ crate::object! {
     ObsModel { local_path : "local_path", obs_path : "obs_path" }
 }
 ///A place in OBS for the product of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsModelRequest {
     ///Directory that the product is taken from.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in OBS, such as `obs://bucket/model/`.
     pub obs_path: ::std::string::String,
@@ -11241,22 +10667,9 @@ impl ObsModelRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ObsModelRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ObsModelRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ObsModelRequest { obs_path : ::std::string::String = "obs_path"; local_path :
+    ::std::option::Option < ::std::string::String > = "local_path" }
 }
 ///The other end of a channel that can only be OBS.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11270,7 +10683,7 @@ crate::object! {
     ObsRemote { obs : "obs" }
 }
 ///The other end of a channel that can only be OBS.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsRemoteRequest {
@@ -11282,22 +10695,8 @@ impl ObsRemoteRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ObsRemoteRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ObsRemoteRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ObsRemoteRequest { obs : ObsLocationRequest = "obs"; }
 }
 ///A mounted OBS directory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11382,31 +10781,23 @@ crate::object! {
     OutputModelRequest { obs : "obs" }
 }
 ///One output channel: a directory inside, OBS outside.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OutputRequest {
     ///How the program learns `local_dir` (Huawei Cloud). Defaults to `parameter`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub access_method: ::std::option::Option<crate::types::AccessMethod>,
     ///Explanation of the channel.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container, such as `/home/ma-user/modelarts/outputs/train_url_0`. The service picks one when it is left out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel, such as `train_url`. It must be an output of the algorithm when that is given by id.
     pub name: ::std::string::String,
     ///Whether files that already lie in the output path are copied into the container before the start, to go on with an earlier run (predownload). No reference of the service documents this field: its name comes from a public example for an algorithm, so do not rely on it.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub prefetch_to_local: ::std::option::Option<bool>,
     ///Where the files go. Only OBS, best an empty directory.
     pub remote: ObsRemoteRequest,
@@ -11416,21 +10807,12 @@ impl OutputRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for OutputRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for OutputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
+crate::complete_object! {
+    OutputRequest { name : ::std::string::String = "name", remote : ObsRemoteRequest =
+    "remote"; access_method : ::std::option::Option < crate ::types::AccessMethod > =
+    "access_method", description : ::std::option::Option < ::std::string::String > =
+    "description", local_dir : ::std::option::Option < ::std::string::String > =
+    "local_dir", prefetch_to_local : ::std::option::Option < bool > = "prefetch_to_local"
     }
 }
 ///One hyper-parameter as the service resolved it.
@@ -11667,13 +11049,8 @@ impl<'de> ::serde::Deserialize<'de> for ParameterType {
     }
 }
 impl crate::lenient::Lenient for ParameterType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11789,13 +11166,8 @@ impl<'de> ::serde::Deserialize<'de> for ParameterValidType {
     }
 }
 impl crate::lenient::Lenient for ParameterValidType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11822,7 +11194,7 @@ crate::object! {
     PfsLocation { pfs_path : "pfs_path" }
 }
 ///A directory in an OBS parallel file system.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PfsLocationRequest {
@@ -11834,22 +11206,8 @@ impl PfsLocationRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for PfsLocationRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for PfsLocationRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    PfsLocationRequest { pfs_path : ::std::string::String = "pfs_path"; }
 }
 ///A mounted OBS parallel file system.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12028,13 +11386,8 @@ impl<'de> ::serde::Deserialize<'de> for Phase {
     }
 }
 impl crate::lenient::Lenient for Phase {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12075,17 +11428,18 @@ for PoolInfo {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for PoolInfo {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for PoolInfo {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///Placement that is wished for.
@@ -12191,12 +11545,8 @@ impl<'de> ::serde::Deserialize<'de> for ProjectId {
     }
 }
 impl crate::lenient::Lenient for ProjectId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Which products of a fine-tuning job to publish. Nothing is documented as required.
@@ -12351,13 +11701,8 @@ impl<'de> ::serde::Deserialize<'de> for QuotaResource {
     }
 }
 impl crate::lenient::Lenient for QuotaResource {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12546,13 +11891,8 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryKind {
     }
 }
 impl crate::lenient::Lenient for RecoveryKind {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12702,13 +12042,8 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryResult {
     }
 }
 impl crate::lenient::Lenient for RecoveryResult {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12795,12 +12130,8 @@ impl ::std::convert::TryFrom<::std::string::String> for ReportType {
     }
 }
 impl crate::lenient::Lenient for ReportType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Placement that must hold.
@@ -12848,7 +12179,7 @@ crate::object! {
     job_level : "job_level", node_affinity : "node_affinity" }
 }
 ///How long the resources of a job are kept after its end.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ReservedTimeRequest {
@@ -12862,22 +12193,9 @@ impl ReservedTimeRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ReservedTimeRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ReservedTimeRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ReservedTimeRequest { duration : i64 = "duration", time_unit : crate
+    ::types::TimeUnit = "time_unit"; }
 }
 ///Details of a tagged resource. Documented as an empty object.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -12906,17 +12224,18 @@ for ResourceDetail {
         Self(value)
     }
 }
+impl crate::lenient::Wrapper for ResourceDetail {
+    type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
 impl crate::lenient::Lenient for ResourceDetail {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::serde_json::Map<
-                ::std::string::String,
-                ::serde_json::Value,
-            > as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Table(slot)
     }
 }
 ///A job, as the tag service sees it.
@@ -13065,13 +12384,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceMatchKey {
     }
 }
 impl crate::lenient::Lenient for ResourceMatchKey {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13087,7 +12401,7 @@ impl ::schemars::JsonSchema for ResourceMatchKey {
     }
 }
 ///A condition on a field of a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceMatchRequest {
@@ -13101,22 +12415,9 @@ impl ResourceMatchRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ResourceMatchRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ResourceMatchRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ResourceMatchRequest { key : crate ::types::ResourceMatchKey = "key", value :
+    ::std::string::String = "value"; }
 }
 ///How resources are had. Only `regular` is documented; `economic` occurs in examples.
 ///
@@ -13213,13 +12514,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourcePolicy {
     }
 }
 impl crate::lenient::Lenient for ResourcePolicy {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13371,13 +12667,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementKey {
     }
 }
 impl crate::lenient::Lenient for ResourceRequirementKey {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13482,13 +12773,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementOperator {
     }
 }
 impl crate::lenient::Lenient for ResourceRequirementOperator {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13528,7 +12814,7 @@ crate::object! {
     ResourceRequirementRequest { key : "key", operator : "operator", values : "values" }
 }
 ///A tag that a job must have.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResourceTagRequest {
@@ -13536,7 +12822,6 @@ pub struct ResourceTagRequest {
     pub key: ::std::string::String,
     ///Values, any of which will do: at most 10, none twice, each 0 to 255 letters of any language, digits, spaces and `_ . : / = + - @`.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
 impl ResourceTagRequest {
@@ -13544,22 +12829,9 @@ impl ResourceTagRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for ResourceTagRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for ResourceTagRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    ResourceTagRequest { key : ::std::string::String = "key"; values : ::std::vec::Vec <
+    ::std::string::String > = "values" }
 }
 ///A table: names of columns, and rows with a cell for each of them. Look cells up by the name of the column; the order of columns differs between answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13639,12 +12911,8 @@ impl ::std::convert::TryFrom<::std::string::String> for RetentionMode {
     }
 }
 impl crate::lenient::Lenient for RetentionMode {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Whether the record of a job ages away.
@@ -13778,13 +13046,8 @@ impl<'de> ::serde::Deserialize<'de> for RewardMode {
     }
 }
 impl crate::lenient::Lenient for RewardMode {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13909,13 +13172,8 @@ impl<'de> ::serde::Deserialize<'de> for RoutePlanStatus {
     }
 }
 impl crate::lenient::Lenient for RoutePlanStatus {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14053,13 +13311,8 @@ impl<'de> ::serde::Deserialize<'de> for RuntimeType {
     }
 }
 impl crate::lenient::Lenient for RuntimeType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14212,13 +13465,8 @@ impl<'de> ::serde::Deserialize<'de> for SaveImageStatus {
     }
 }
 impl crate::lenient::Lenient for SaveImageStatus {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14394,12 +13642,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmName {
     }
 }
 impl crate::lenient::Lenient for SearchAlgorithmName {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///One setting of a search algorithm.
@@ -14507,12 +13751,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmType {
     }
 }
 impl crate::lenient::Lenient for SearchAlgorithmType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///A hyper-parameter that a search varies. Numbers are text.
@@ -14644,13 +13884,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchParameterType {
     }
 }
 impl crate::lenient::Lenient for SearchParameterType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14836,13 +14071,8 @@ impl<'de> ::serde::Deserialize<'de> for SecondaryPhase {
     }
 }
 impl crate::lenient::Lenient for SecondaryPhase {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15034,12 +14264,8 @@ impl ::std::convert::TryFrom<::std::string::String> for SortOrder {
     }
 }
 impl crate::lenient::Lenient for SortOrder {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Access by SSH.
@@ -15230,13 +14456,8 @@ impl<'de> ::serde::Deserialize<'de> for StageName {
     }
 }
 impl crate::lenient::Lenient for StageName {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15367,13 +14588,8 @@ impl<'de> ::serde::Deserialize<'de> for StartType {
     }
 }
 impl crate::lenient::Lenient for StartType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15389,7 +14605,7 @@ impl ::schemars::JsonSchema for StartType {
     }
 }
 ///What to do with a job.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StopTrainingJobRequest {
@@ -15401,22 +14617,8 @@ impl StopTrainingJobRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for StopTrainingJobRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for StopTrainingJobRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    StopTrainingJobRequest { action_type : crate ::types::JobAction = "action_type"; }
 }
 ///A step within a main stage.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15554,13 +14756,8 @@ impl<'de> ::serde::Deserialize<'de> for SummaryLogType {
     }
 }
 impl crate::lenient::Lenient for SummaryLogType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15634,7 +14831,7 @@ crate::object! {
     Tag { key : "key", value : "value" }
 }
 ///A tag that a job must have.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TagFilterRequest {
@@ -15642,7 +14839,6 @@ pub struct TagFilterRequest {
     pub key: ::std::string::String,
     ///Values, at most 10, any of which matches; 0 to 255 letters, digits, spaces and `_ . : / = + - @` each. None, or only an empty one, matches every value.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    #[serde(deserialize_with = "crate::lenient::or_default")]
     pub values: ::std::vec::Vec<::std::string::String>,
 }
 impl TagFilterRequest {
@@ -15650,25 +14846,12 @@ impl TagFilterRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TagFilterRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TagFilterRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TagFilterRequest { key : ::std::string::String = "key"; values : ::std::vec::Vec <
+    ::std::string::String > = "values" }
 }
 ///A tag: a key and its value.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TagRequest {
@@ -15676,8 +14859,6 @@ pub struct TagRequest {
     pub key: ::std::string::String,
     ///Value of the tag: 0 to 255 letters of any language, digits, spaces and `_ . : / = + - @`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub value: ::std::option::Option<::std::string::String>,
 }
 impl TagRequest {
@@ -15685,22 +14866,9 @@ impl TagRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TagRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TagRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TagRequest { key : ::std::string::String = "key"; value : ::std::option::Option <
+    ::std::string::String > = "value" }
 }
 ///A key, and the values that it has somewhere in the project.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15964,12 +15132,8 @@ impl<'de> ::serde::Deserialize<'de> for TaskId {
     }
 }
 impl crate::lenient::Lenient for TaskId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///An input of a task.
@@ -15988,19 +15152,15 @@ crate::object! {
     TaskInput { local_dir : "local_dir", name : "name", remote : "remote" }
 }
 ///An input of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskInputRequest {
     ///Explanation of the channel.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel.
     pub name: ::std::string::String,
@@ -16012,22 +15172,11 @@ impl TaskInputRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TaskInputRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TaskInputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TaskInputRequest { name : ::std::string::String = "name", remote : InputRemoteRequest
+    = "remote"; description : ::std::option::Option < ::std::string::String > =
+    "description", local_dir : ::std::option::Option < ::std::string::String > =
+    "local_dir" }
 }
 ///Addresses of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16130,19 +15279,15 @@ crate::object! {
     "period", remote : "remote" }
 }
 ///An output of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskOutputRequest {
     ///Explanation of the channel.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub description: ::std::option::Option<::std::string::String>,
     ///Directory in the container.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub local_dir: ::std::option::Option<::std::string::String>,
     ///Name of the channel.
     pub name: ::std::string::String,
@@ -16154,22 +15299,11 @@ impl TaskOutputRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TaskOutputRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TaskOutputRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TaskOutputRequest { name : ::std::string::String = "name", remote : ObsRemoteRequest
+    = "remote"; description : ::std::option::Option < ::std::string::String > =
+    "description", local_dir : ::std::option::Option < ::std::string::String > =
+    "local_dir" }
 }
 ///One task of a heterogeneous job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16195,21 +15329,17 @@ crate::object! {
     "role", task_resource : "task_resource" }
 }
 ///Resources of a task.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskResourceRequest {
     ///Id of the resource flavor.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub flavor_id: ::std::option::Option<::std::string::String>,
     ///Number of nodes, at least 1.
     pub node_count: i64,
     ///Id of a dedicated resource pool (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub pool_id: ::std::option::Option<::std::string::String>,
 }
 impl TaskResourceRequest {
@@ -16217,22 +15347,10 @@ impl TaskResourceRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TaskResourceRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TaskResourceRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TaskResourceRequest { node_count : i64 = "node_count"; flavor_id :
+    ::std::option::Option < ::std::string::String > = "flavor_id", pool_id :
+    ::std::option::Option < ::std::string::String > = "pool_id" }
 }
 ///Role of a task. Only old references list values, and the service does not support it.
 ///
@@ -16329,13 +15447,8 @@ impl<'de> ::serde::Deserialize<'de> for TaskRole {
     }
 }
 impl crate::lenient::Lenient for TaskRole {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16473,13 +15586,8 @@ impl<'de> ::serde::Deserialize<'de> for TextLanguage {
     }
 }
 impl crate::lenient::Lenient for TextLanguage {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16583,13 +15691,8 @@ impl<'de> ::serde::Deserialize<'de> for TimeUnit {
     }
 }
 impl crate::lenient::Lenient for TimeUnit {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16723,13 +15826,8 @@ impl<'de> ::serde::Deserialize<'de> for TrainType {
     }
 }
 impl crate::lenient::Lenient for TrainType {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16958,12 +16056,8 @@ impl<'de> ::serde::Deserialize<'de> for TrainingJobId {
     }
 }
 impl crate::lenient::Lenient for TrainingJobId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///Running metrics of a task.
@@ -17000,14 +16094,12 @@ crate::object! {
     used : "used" }
 }
 ///A quota to set.
-#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrainingQuotaRequest {
     ///For `job-num-quota-notify`: resource name of the topic in the notification service (SMN) that is told.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub extra_info: ::std::option::Option<::std::string::String>,
     ///The quota: at least 1 for `job-num` and `visual-job-num`; 0 (off) or 1 (on) for `job-retention-enabled`; always 0 for `job-num-quota-notify`.
     pub quota: i64,
@@ -17015,8 +16107,6 @@ pub struct TrainingQuotaRequest {
     pub resource: crate::types::QuotaResource,
     ///How much is used. The service counts it; leave it out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-    #[serde(default)]
-    #[serde(deserialize_with = "crate::lenient::optional")]
     pub used: ::std::option::Option<i64>,
 }
 impl TrainingQuotaRequest {
@@ -17024,22 +16114,10 @@ impl TrainingQuotaRequest {
         Default::default()
     }
 }
-impl crate::lenient::FromMap for TrainingQuotaRequest {
-    fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-        slot: &mut ::std::option::Option<Self>,
-        map: A,
-    ) -> ::std::result::Result<(), A::Error> {
-        let map = ::serde::de::value::MapAccessDeserializer::new(map);
-        *slot = Some(::serde::Deserialize::deserialize(map)?);
-        Ok(())
-    }
-}
-impl crate::lenient::Lenient for TrainingQuotaRequest {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        crate::lenient::object(deserializer)
-    }
+crate::complete_object! {
+    TrainingQuotaRequest { quota : i64 = "quota", resource : crate ::types::QuotaResource
+    = "resource"; extra_info : ::std::option::Option < ::std::string::String > =
+    "extra_info", used : ::std::option::Option < i64 > = "used" }
 }
 ///When the files of an output are copied out.
 ///
@@ -17132,13 +16210,8 @@ impl<'de> ::serde::Deserialize<'de> for TransferMode {
     }
 }
 impl crate::lenient::Lenient for TransferMode {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        Ok(
-            <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-                .map(Self::from),
-        )
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -17234,12 +16307,8 @@ impl<'de> ::serde::Deserialize<'de> for TrialId {
     }
 }
 impl crate::lenient::Lenient for TrialId {
-    fn maybe<'de, D: ::serde::Deserializer<'de>>(
-        deserializer: D,
-    ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-        <::std::string::String as crate::lenient::Lenient>::maybe(deserializer)?
-            .map(|text| text.parse().map_err(::serde::de::Error::custom))
-            .transpose()
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
+        crate::lenient::Place::Word(slot)
     }
 }
 ///One mounted file system. The references document only `nfs` in answers; the other two have been seen.

@@ -5,9 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use progenitor_client::{Error, ResponseValue};
 use reqwest::{Response, StatusCode};
-use serde::de::Error as _;
+use serde::de::{DeserializeSeed, Error as _};
 
-use crate::lenient::{self, Dropped, Lenient};
+use crate::{
+    dropped::{Dropped, Pass},
+    lenient::Lenient,
+    object::Slot,
+    place::Reader,
+};
 
 /// Is told about each body that was decoded. A transport puts one into the
 /// extensions of the answer (as [`OnDecode`]) to learn what became of it.
@@ -29,11 +34,13 @@ pub struct OnDecode(pub Arc<dyn Observer>);
 /// What is wrong, when more than an element of a list is. The message begins
 /// with the path of the value, such as `status.duration: invalid type …`.
 pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
-    boxed(body).map(|(value, dropped)| (*value, dropped))
+    let mut slot = None;
+    let dropped = fill(&mut slot, body)?;
+    slot.map(|value| (value, dropped)).ok_or_else(nothing)
 }
 
-/// As [`body`]. A job is some kilobytes, which each step would move otherwise.
-fn boxed<T: Lenient>(body: &[u8]) -> Result<(Box<T>, Dropped), serde_json::Error> {
+/// As [`body`], for any type.
+fn fill(slot: &mut dyn Slot, body: &[u8]) -> Result<Dropped, serde_json::Error> {
     // Text that is checked once, as a whole, need not be checked name by name. What is not
     // UTF-8 in it becomes U+FFFD; it may stand in a field that nobody reads.
     let lossy;
@@ -44,34 +51,36 @@ fn boxed<T: Lenient>(body: &[u8]) -> Result<(Box<T>, Dropped), serde_json::Error
             &*lossy
         }
     };
-    if let (Ok(value), dropped) = lenient::counting(|| strictly(text)) {
-        return Ok((value, dropped));
+    let pass = Pass::default();
+    if strictly(slot.place().in_pass(&pass), text).is_ok() {
+        return Ok(pass.end());
     }
-    let (result, dropped) = lenient::salvaging(|| with_path(text));
-    result.map(|value| (value, dropped))
+    let pass = Pass::salvaging();
+    with_path(slot.place().in_pass(&pass), text)?;
+    Ok(pass.end())
 }
 
-fn strictly<T: Lenient>(body: &str) -> Result<Box<T>, serde_json::Error> {
+fn strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
-    let value = T::boxed(&mut deserializer)?;
-    deserializer.end()?;
-    value.ok_or_else(nothing)
+    reader.deserialize(&mut deserializer)?;
+    deserializer.end()
 }
 
 /// As [`strictly`], slower, and errors say where they are.
-fn with_path<T: Lenient>(body: &str) -> Result<Box<T>, serde_json::Error> {
+#[cold]
+fn with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let mut track = serde_path_to_error::Track::new();
-    let value = T::boxed(serde_path_to_error::Deserializer::new(
-        &mut deserializer,
-        &mut track,
-    ))
-    .map_err(|error| match track.path().to_string().as_str() {
-        "." => error,
-        path => serde_json::Error::custom(format_args!("{path}: {error}")),
-    })?;
-    deserializer.end()?;
-    value.ok_or_else(nothing)
+    reader
+        .deserialize(serde_path_to_error::Deserializer::new(
+            &mut deserializer,
+            &mut track,
+        ))
+        .map_err(|error| match track.path().to_string().as_str() {
+            "." => error,
+            path => serde_json::Error::custom(format_args!("{path}: {error}")),
+        })?;
+    deserializer.end()
 }
 
 fn nothing() -> serde_json::Error {
@@ -91,12 +100,12 @@ pub async fn response<T: Lenient, E>(mut response: Response) -> Result<ResponseV
     } else {
         &full
     };
-    match boxed(text) {
+    match self::body(text) {
         Ok((value, dropped)) => {
             if let Some(OnDecode(observer)) = observer {
                 observer.decoded(&full, &dropped);
             }
-            Ok(ResponseValue::new(*value, status, headers))
+            Ok(ResponseValue::new(value, status, headers))
         }
         Err(error) => Err(Error::InvalidResponsePayload(full, error)),
     }

@@ -35,7 +35,9 @@ mod generated {
     include!("../generated/modelarts.rs");
 }
 
+mod collection;
 pub mod decode;
+mod dropped;
 mod error_body;
 mod field;
 pub mod lenient;
@@ -43,6 +45,7 @@ pub mod lenient;
 pub mod object;
 mod operation;
 mod pattern;
+mod place;
 mod secret;
 mod transport;
 

@@ -1,66 +1,100 @@
-//! Objects all of whose fields may be missing, which is what the service sends.
+//! Objects, which are filled where they lie.
 //!
-//! An object begins empty, and its fields are filled where they lie. serde's derive, with a
-//! variable for each field, is as fast, but so much code that compiling the crate took twice
-//! as long.
+//! serde's derive, with a variable for each field, is as fast, but so much code that
+//! compiling the crate took twice as long, and running it missed the caches.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, marker::PhantomData};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use serde::{
-    Serialize, Serializer,
-    de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor},
+    Serialize,
+    de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor},
     ser::SerializeMap,
 };
 use serde_json::{Map, Value};
 
-use crate::lenient::{FromMap, Lenient, or_default};
+use crate::{
+    dropped::Pass,
+    lenient::{Lenient, Place},
+};
 
-/// An object that is empty until its fields are read.
-pub trait Object: Default {
-    /// Reads the value that follows in `map`, into the field of this name if there is one.
-    ///
-    /// # Errors
-    /// The deserializer's own error when the value is of no accepted spelling.
-    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error>;
-
-    /// Writes the fields that say something.
-    ///
-    /// # Errors
-    /// The serializer's own error.
-    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+/// What has fields.
+pub trait Object {
+    /// The field of this name, if there is one.
+    fn field(&mut self, name: &str) -> Option<Place<'_>>;
 }
 
-/// Makes a generated struct an [`Object`] that is read leniently: its fields, each with its
-/// name in JSON.
+impl<T: Object> Object for Box<T> {
+    fn field(&mut self, name: &str) -> Option<Place<'_>> {
+        T::field(self, name)
+    }
+}
+
+/// Puts fields into an object.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Object);
+
+/// What is made of fields.
+pub trait Make: Sized {
+    /// Makes one of the fields that `fill` puts in.
+    ///
+    /// # Errors
+    /// The name of a field that must be there and is not.
+    fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str>;
+}
+
+impl<T: Object + Default> Make for Box<T> {
+    fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str> {
+        in_place(slot, fill)
+    }
+}
+
+/// [`Make::make`] where all fields may be missing, which is what the service sends.
+pub fn in_place<T: Object + Default>(
+    slot: &mut Option<T>,
+    fill: Fill<'_>,
+) -> Result<(), &'static str> {
+    fill(slot.insert(T::default()));
+    Ok(())
+}
+
+/// A place for an object.
+pub trait Nested {
+    /// Nothing was said.
+    fn nothing(&mut self);
+
+    /// As [`Make::make`].
+    ///
+    /// # Errors
+    /// As [`Make::make`].
+    fn make(&mut self, fill: Fill<'_>) -> Result<(), &'static str>;
+}
+
+impl<T: Make> Nested for Option<T> {
+    fn nothing(&mut self) {
+        *self = None;
+    }
+    fn make(&mut self, fill: Fill<'_>) -> Result<(), &'static str> {
+        T::make(self, fill)
+    }
+}
+
+/// Makes a generated struct an object all of whose fields may be missing: its fields, each
+/// with its name in JSON.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
     ($object:ident { $($field:ident: $name:literal),* $(,)? }) => {
-        impl $crate::object::Object for $object {
-            fn read<'de, A: ::serde::de::MapAccess<'de>>(
-                &mut self,
-                name: &str,
-                map: &mut A,
-            ) -> ::std::result::Result<(), A::Error> {
-                match name {
-                    $($name => $crate::object::read(&mut self.$field, map),)*
-                    _ => $crate::object::skip(map),
-                }
-            }
-            fn write<M: ::serde::ser::SerializeMap>(
-                &self,
-                map: &mut M,
-            ) -> ::std::result::Result<(), M::Error> {
-                $($crate::object::write(&self.$field, $name, map)?;)*
-                ::std::result::Result::Ok(())
+        $crate::object!(@read $object { $($field: $name),* });
+        impl $crate::object::Make for $object {
+            fn make(
+                slot: &mut ::std::option::Option<Self>,
+                fill: $crate::object::Fill<'_>,
+            ) -> ::std::result::Result<(), &'static str> {
+                $crate::object::in_place(slot, fill)
             }
         }
-        impl $crate::lenient::FromMap for $object {
-            fn fill_from<'de, A: ::serde::de::MapAccess<'de>>(
-                slot: &mut ::std::option::Option<Self>,
-                map: A,
-            ) -> ::std::result::Result<(), A::Error> {
-                $crate::object::fill(slot.insert(Self::default()), map)
+        impl $crate::lenient::Lenient for $object {
+            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::lenient::Place<'_> {
+                $crate::lenient::Place::Object(slot)
             }
         }
         impl<'de> ::serde::Deserialize<'de> for $object {
@@ -75,26 +109,71 @@ macro_rules! object {
                 &self,
                 serializer: S,
             ) -> ::std::result::Result<S::Ok, S::Error> {
-                $crate::object::serialize(self, serializer)
+                let mut map = ::serde::Serializer::serialize_map(
+                    serializer,
+                    ::std::option::Option::None,
+                )?;
+                $($crate::object::write(&self.$field, $name, &mut map)?;)*
+                ::serde::ser::SerializeMap::end(map)
             }
         }
+    };
+    (@read $object:ident { $($field:ident: $name:literal),* $(,)? }) => {
+        impl $crate::object::Object for $object {
+            fn field(
+                &mut self,
+                name: &str,
+            ) -> ::std::option::Option<$crate::lenient::Place<'_>> {
+                ::std::option::Option::Some(match name {
+                    $($name => $crate::object::Slot::place(&mut self.$field),)*
+                    _ => return ::std::option::Option::None,
+                })
+            }
+        }
+    };
+}
+
+/// Makes a generated struct an object some of whose fields must be there: those fields, each
+/// with its type and its name in JSON, then all others.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! complete_object {
+    ($object:ident {
+        $($field:ident: $type:ty = $name:literal),* $(,)?;
+        $($optional:ident: $other:ty = $also:literal),* $(,)?
+    }) => {
+        const _: () = {
+            #[derive(Default)]
+            struct Draft {
+                $($field: ::std::option::Option<$type>,)*
+                $($optional: $other,)*
+            }
+            $crate::object!(@read Draft { $($field: $name,)* $($optional: $also),* });
+            impl $crate::object::Make for $object {
+                fn make(
+                    slot: &mut ::std::option::Option<Self>,
+                    fill: $crate::object::Fill<'_>,
+                ) -> ::std::result::Result<(), &'static str> {
+                    let mut draft = Draft::default();
+                    fill(&mut draft);
+                    *slot = ::std::option::Option::Some(Self {
+                        $($field: draft.$field.ok_or($name)?,)*
+                        $($optional: draft.$optional,)*
+                    });
+                    ::std::result::Result::Ok(())
+                }
+            }
+        };
         impl $crate::lenient::Lenient for $object {
-            fn maybe<'de, D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<::std::option::Option<Self>, D::Error> {
-                $crate::lenient::object(deserializer)
+            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::lenient::Place<'_> {
+                $crate::lenient::Place::Object(slot)
             }
-            fn fill<'de, D: ::serde::Deserializer<'de>>(
-                slot: &mut ::std::option::Option<Self>,
+        }
+        impl<'de> ::serde::Deserialize<'de> for $object {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
-            ) -> ::std::result::Result<(), D::Error> {
-                $crate::lenient::fill_object(slot, deserializer)
-            }
-            fn boxed<'de, D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<::std::option::Option<::std::boxed::Box<Self>>, D::Error>
-            {
-                $crate::lenient::object(deserializer)
+            ) -> ::std::result::Result<Self, D::Error> {
+                $crate::object::deserialize(deserializer)
             }
         }
     };
@@ -103,40 +182,35 @@ macro_rules! object {
 // --------------------------------------------------------------------- fields
 
 /// What a field holds: something, or nothing.
-pub trait Slot: Serialize {
-    /// Reads a value; nothing said leaves the slot empty.
-    ///
-    /// # Errors
-    /// The deserializer's own error when the value is of no accepted spelling.
-    fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
+pub trait Slot {
+    /// Where its value goes.
+    fn place(&mut self) -> Place<'_>;
 
     /// Whether there is nothing to write.
     fn is_vacant(&self) -> bool;
 }
 
-impl<T: Lenient + Serialize> Slot for Option<T> {
-    fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        T::fill(self, deserializer)
+impl<T: Lenient> Slot for Option<T> {
+    fn place(&mut self) -> Place<'_> {
+        T::place(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_none()
     }
 }
 
-impl<T: Lenient + Serialize> Slot for Vec<T> {
-    fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = or_default(deserializer)?;
-        Ok(())
+impl<T: Lenient> Slot for Vec<T> {
+    fn place(&mut self) -> Place<'_> {
+        Place::List(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
     }
 }
 
-impl<T: Lenient + Serialize> Slot for BTreeMap<String, T> {
-    fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = or_default(deserializer)?;
-        Ok(())
+impl<T: Lenient> Slot for BTreeMap<String, T> {
+    fn place(&mut self) -> Place<'_> {
+        Place::Table(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
@@ -144,37 +218,16 @@ impl<T: Lenient + Serialize> Slot for BTreeMap<String, T> {
 }
 
 impl Slot for Map<String, Value> {
-    fn fill<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        *self = or_default(deserializer)?;
-        Ok(())
+    fn place(&mut self) -> Place<'_> {
+        Place::Table(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
     }
 }
 
-/// Reads a value into a slot.
-struct Fill<'a, T>(&'a mut T);
-
-impl<'de, T: Slot> DeserializeSeed<'de> for Fill<'_, T> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.fill(deserializer)
-    }
-}
-
-/// Reads the value that follows in `map`.
-pub fn read<'de, T: Slot, A: MapAccess<'de>>(slot: &mut T, map: &mut A) -> Result<(), A::Error> {
-    map.next_value_seed(Fill(slot))
-}
-
-/// Passes over the value that follows in `map`.
-pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
-    map.next_value::<IgnoredAny>().map(drop)
-}
-
 /// Writes what a field holds.
-pub fn write<T: Slot, M: SerializeMap>(
+pub fn write<T: Slot + Serialize, M: SerializeMap>(
     slot: &T,
     name: &'static str,
     map: &mut M,
@@ -185,7 +238,7 @@ pub fn write<T: Slot, M: SerializeMap>(
     map.serialize_entry(name, slot)
 }
 
-// -------------------------------------------------------------------- objects
+// -------------------------------------------------------------------- reading
 
 /// The name of a field, borrowed from the text when it is written there as it is.
 struct Name;
@@ -215,31 +268,48 @@ impl<'de> Visitor<'de> for Name {
 }
 
 /// Reads all fields into an object that is empty.
-pub fn fill<'de, T: Object, A: MapAccess<'de>>(object: &mut T, mut map: A) -> Result<(), A::Error> {
+fn fill<'de, A: MapAccess<'de>>(
+    object: &mut dyn Object,
+    pass: &Pass,
+    mut map: A,
+) -> Result<(), A::Error> {
     while let Some(name) = map.next_key_seed(Name)? {
-        object.read(&name, &mut map)?;
+        match object.field(&name) {
+            Some(place) => map.next_value_seed(place.in_pass(pass))?,
+            None => map.next_value::<IgnoredAny>().map(drop)?,
+        }
     }
     Ok(())
 }
 
-impl<T: Object> FromMap for Box<T> {
-    fn fill_from<'de, A: MapAccess<'de>>(slot: &mut Option<Self>, map: A) -> Result<(), A::Error> {
-        fill(&mut **slot.insert(Self::default()), map)
-    }
+/// Reads an object into its place.
+pub(crate) fn nested<'de, A: MapAccess<'de>>(
+    slot: &mut dyn Nested,
+    pass: &Pass,
+    map: A,
+) -> Result<(), A::Error> {
+    let mut map = Some(map);
+    let mut outcome = Ok(());
+    let made = slot.make(&mut |object| {
+        if let Some(map) = map.take() {
+            outcome = fill(object, pass, map);
+        }
+    });
+    // What stopped the reading counts, not what is missing because of it.
+    outcome?;
+    made.map_err(A::Error::missing_field)
 }
 
-struct Strict<T>(PhantomData<T>);
+struct Strict<'a>(&'a mut dyn Nested);
 
-impl<'de, T: Object> Visitor<'de> for Strict<T> {
-    type Value = T;
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        let mut object = T::default();
-        fill(&mut object, map)?;
-        Ok(object)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        nested(self.0, &Pass::default(), map)
     }
 }
 
@@ -247,18 +317,9 @@ impl<'de, T: Object> Visitor<'de> for Strict<T> {
 pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Object,
+    T: Make,
 {
-    deserializer.deserialize_map(Strict(PhantomData))
-}
-
-/// `Serialize` of an object.
-pub fn serialize<S, T>(object: &T, serializer: S) -> Result<S::Ok, S::Error>
-where
-    S: Serializer,
-    T: Object,
-{
-    let mut map = serializer.serialize_map(None)?;
-    object.write(&mut map)?;
-    map.end()
+    let mut slot = None;
+    deserializer.deserialize_map(Strict(&mut slot))?;
+    slot.ok_or_else(|| D::Error::custom("nothing where an object belongs"))
 }

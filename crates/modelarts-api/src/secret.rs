@@ -1,10 +1,10 @@
 //! Text that nothing prints.
 
-use std::fmt;
+use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::lenient::Lenient;
+use crate::lenient::{Lenient, Place};
 
 /// A secret that came from the service, such as an access token of a notebook.
 ///
@@ -45,9 +45,16 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
+impl FromStr for Secret {
+    type Err = Infallible;
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::new(text))
+    }
+}
+
 impl Lenient for Secret {
-    fn maybe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
-        Ok(String::maybe(deserializer)?.map(Self))
+    fn place(slot: &mut Option<Self>) -> Place<'_> {
+        Place::Word(slot)
     }
 }
 

@@ -55,11 +55,9 @@ fn observe<T: Lenient>(sent: &Value) -> Result<(Unknown, Refused)> {
         let mut note = |path: serde_ignored::Path| {
             unknown.insert(pointer::of_ignored(&path));
         };
-        let (result, _) = lenient::counting(|| {
-            let deserializer = serde_path_to_error::Deserializer::new(&readable, &mut track);
-            T::maybe(serde_ignored::Deserializer::new(deserializer, &mut note))
-        });
-        let Err(error) = result else {
+        let deserializer = serde_path_to_error::Deserializer::new(&readable, &mut track);
+        let deserializer = serde_ignored::Deserializer::new(deserializer, &mut note);
+        let Err(error) = lenient::read::<T, _>(deserializer) else {
             return Ok((unknown, refused));
         };
         let element = pointer::of_element(&track.path())
