@@ -4,11 +4,10 @@ use proc_macro2::TokenTree;
 use quote::{ToTokens, format_ident};
 use syn::{
     Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
-    ItemStruct, PathArguments, Type, parse_quote,
-    visit_mut::{self, VisitMut},
+    ItemStruct, PathArguments, Type, parse_quote, visit_mut::VisitMut,
 };
 
-use super::{Error, boxing::Objects, call::Shorter, lower::Lowered, object, pattern};
+use super::{Error, boxing::Objects, call, lower::Lowered, object, pattern};
 
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
@@ -26,8 +25,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
             _ => {}
         }
     }
-    Decoding.visit_file_mut(&mut file);
-    Shorter.visit_file_mut(&mut file);
+    call::rewrite(&mut file)?;
     OnDemand.visit_file_mut(&mut file);
     Docs.visit_file_mut(&mut file);
     Ok(file)
@@ -165,7 +163,7 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
         Some(Field { ty, .. }) if may_be_missing(ty) => {
             Ok(vec![wrapper(&ident, ty), lenient(&ident, kind(ty))])
         }
-        Some(_) => Ok(vec![lenient(&ident, "Word")]),
+        Some(_) => Ok(vec![lenient(&ident, "Word"), display(&ident)]),
         None => Err(Error(format!("struct {ident} has no fields"))),
     }
 }
@@ -186,6 +184,17 @@ fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
             }
             fn inner(&mut self) -> &mut Self::Inner {
                 &mut self.0
+            }
+        }
+    }
+}
+
+/// Identifiers print as their text.
+fn display(ident: &syn::Ident) -> Item {
+    parse_quote! {
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(&self.0)
             }
         }
     }
@@ -247,26 +256,6 @@ fn hide(field: &mut Field) -> Result<(), Error> {
 fn derive_schema(attributes: &mut Vec<Attribute>) {
     attributes
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
-}
-
-/// Answers are decoded by `crate::decode`, not by progenitor.
-struct Decoding;
-
-impl VisitMut for Decoding {
-    fn visit_expr_mut(&mut self, expr: &mut Expr) {
-        if let Expr::Path(path) = expr {
-            let segments: Vec<_> = path
-                .path
-                .segments
-                .iter()
-                .map(|segment| segment.ident.to_string())
-                .collect();
-            if segments == ["ResponseValue", "from_response"] {
-                *expr = parse_quote!(crate::decode::response);
-            }
-        }
-        visit_mut::visit_expr_mut(self, expr);
-    }
 }
 
 /// Sending an operation decodes its answer, with all types inside. Inline functions are

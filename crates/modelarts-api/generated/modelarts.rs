@@ -3346,6 +3346,11 @@ impl crate::lenient::Lenient for AlgorithmId {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for AlgorithmId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///An input of an algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -5694,6 +5699,11 @@ impl crate::lenient::Lenient for ExperimentId {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for ExperimentId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///Id, name and description of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -7833,6 +7843,11 @@ impl<'de> ::serde::Deserialize<'de> for HyperparameterName {
 impl crate::lenient::Lenient for HyperparameterName {
     fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
         crate::lenient::Place::Word(slot)
+    }
+}
+impl ::std::fmt::Display for HyperparameterName {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
     }
 }
 ///A text in one language.
@@ -11549,6 +11564,11 @@ impl crate::lenient::Lenient for ProjectId {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for ProjectId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///Which products of a fine-tuning job to publish. Nothing is documented as required.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -13646,6 +13666,11 @@ impl crate::lenient::Lenient for SearchAlgorithmName {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for SearchAlgorithmName {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///One setting of a search algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -13753,6 +13778,11 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmType {
 impl crate::lenient::Lenient for SearchAlgorithmType {
     fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
         crate::lenient::Place::Word(slot)
+    }
+}
+impl ::std::fmt::Display for SearchAlgorithmType {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
     }
 }
 ///A hyper-parameter that a search varies. Numbers are text.
@@ -15136,6 +15166,11 @@ impl crate::lenient::Lenient for TaskId {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for TaskId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///An input of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -16060,6 +16095,11 @@ impl crate::lenient::Lenient for TrainingJobId {
         crate::lenient::Place::Word(slot)
     }
 }
+impl ::std::fmt::Display for TrainingJobId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
 ///Running metrics of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -16309,6 +16349,11 @@ impl<'de> ::serde::Deserialize<'de> for TrialId {
 impl crate::lenient::Lenient for TrialId {
     fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
         crate::lenient::Place::Word(slot)
+    }
+}
+impl ::std::fmt::Display for TrialId {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        f.pad(&self.0)
     }
 }
 ///One mounted file system. The references document only `nfs` in answers; the other two have been seen.
@@ -25703,7 +25748,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -25747,7 +25792,8 @@ impl<'a> BatchDeleteTrainingJob<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::BatchDeleteTrainingJobRequest::try_from(v)
@@ -25755,8 +25801,8 @@ impl<'a> BatchDeleteTrainingJob<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/batch-delete", client.baseurl, encode_path(&
-            project_id.to_string()),
+            "{}/v2/{}/training-jobs/batch-delete", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -25768,20 +25814,24 @@ impl<'a> BatchDeleteTrainingJob<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "batch_delete_training_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("batch_delete_training_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -25833,8 +25883,8 @@ impl<'a> ChangeAlgorithm<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            algorithm_id: Err("algorithm_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            algorithm_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -25886,16 +25936,18 @@ impl<'a> ChangeAlgorithm<'a> {
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let algorithm_id = algorithm_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let algorithm_id = algorithm_id
+            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& algorithm_id.to_string()),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -25907,20 +25959,24 @@ impl<'a> ChangeAlgorithm<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "change_algorithm",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("change_algorithm")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -25971,8 +26027,8 @@ impl<'a> ChangeTrainingExperiment<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            experiment_id: Err("experiment_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            experiment_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -26032,8 +26088,10 @@ impl<'a> ChangeTrainingExperiment<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, experiment_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let experiment_id = experiment_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let experiment_id = experiment_id
+            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingExperimentRequest::try_from(v)
@@ -26041,8 +26099,8 @@ impl<'a> ChangeTrainingExperiment<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& experiment_id.to_string()),
+            "{}/v2/{}/training-experiments/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26054,20 +26112,24 @@ impl<'a> ChangeTrainingExperiment<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "change_training_experiment",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("change_training_experiment")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26122,8 +26184,8 @@ impl<'a> ChangeTrainingJobDescription<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -26178,8 +26240,10 @@ impl<'a> ChangeTrainingJobDescription<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingJobDescriptionRequest::try_from(v)
@@ -26187,8 +26251,8 @@ impl<'a> ChangeTrainingJobDescription<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26200,20 +26264,24 @@ impl<'a> ChangeTrainingJobDescription<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "change_training_job_description",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("change_training_job_description")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26264,8 +26332,8 @@ impl<'a> CheckTrainingExperiment<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            experiment_name: Err("experiment_name was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            experiment_name: Err(::std::string::String::new()),
             workspace_id: Ok(None),
         }
     }
@@ -26309,12 +26377,15 @@ impl<'a> CheckTrainingExperiment<'a> {
         self,
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_name, workspace_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let experiment_name = experiment_name.map_err(Error::InvalidRequest)?;
-        let workspace_id = workspace_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let experiment_name = experiment_name
+            .map_err(|message| crate::transport::invalid("experiment_name", message))?;
+        let workspace_id = workspace_id
+            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-experiment-names", client.baseurl, encode_path(&
-            project_id.to_string()),
+            "{}/v2/{}/training-experiment-names", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26329,20 +26400,24 @@ impl<'a> CheckTrainingExperiment<'a> {
             )
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "check_training_experiment",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("check_training_experiment")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26400,7 +26475,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             limit: Ok(None),
             offset: Ok(None),
             body: Ok(::std::default::Default::default()),
@@ -26470,9 +26545,12 @@ impl<'a> CountTrainingJobsByTags<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, limit, offset, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -26480,7 +26558,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/count", client.baseurl,
-            encode_path(& project_id.to_string()),
+            crate ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26494,20 +26572,24 @@ impl<'a> CountTrainingJobsByTags<'a> {
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "count_training_jobs_by_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("count_training_jobs_by_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26558,7 +26640,7 @@ impl<'a> CreateAlgorithm<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -26599,14 +26681,16 @@ impl<'a> CreateAlgorithm<'a> {
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, encode_path(& project_id.to_string()),
+            "{}/v2/{}/algorithms", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26618,20 +26702,24 @@ impl<'a> CreateAlgorithm<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_algorithm",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_algorithm")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26681,7 +26769,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -26727,7 +26815,8 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
         self,
     ) -> Result<ResponseValue<types::GalleryPublication>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateAlgorithmVersionToGalleryRequest::try_from(v)
@@ -26735,8 +26824,8 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/gallery-algorithm-publication", client.baseurl, encode_path(&
-            project_id.to_string()),
+            "{}/v2/{}/gallery-algorithm-publication", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26748,20 +26837,24 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_algorithm_version_to_gallery",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_algorithm_version_to_gallery")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26817,9 +26910,9 @@ impl<'a> CreateSaveImageJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -26884,18 +26977,21 @@ impl<'a> CreateSaveImageJob<'a> {
         self,
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateSaveImageJobRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26907,20 +27003,24 @@ impl<'a> CreateSaveImageJob<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_save_image_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_save_image_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -26973,8 +27073,8 @@ impl<'a> CreateTrainJobTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -27028,17 +27128,19 @@ impl<'a> CreateTrainJobTags<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/modelarts-training-job/{}/tags/create", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()),
+            "{}/v2/{}/modelarts-training-job/{}/tags/create", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27050,20 +27152,24 @@ impl<'a> CreateTrainJobTags<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_train_job_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_train_job_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27111,7 +27217,7 @@ impl<'a> CreateTrainingExperiment<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -27157,7 +27263,8 @@ impl<'a> CreateTrainingExperiment<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingExperimentRequest::try_from(v)
@@ -27165,8 +27272,8 @@ impl<'a> CreateTrainingExperiment<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-experiments", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-experiments", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27178,20 +27285,24 @@ impl<'a> CreateTrainingExperiment<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_training_experiment",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_training_experiment")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27244,7 +27355,7 @@ impl<'a> CreateTrainingJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -27289,15 +27400,16 @@ impl<'a> CreateTrainingJob<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-jobs", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27309,20 +27421,24 @@ impl<'a> CreateTrainingJob<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "create_training_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("create_training_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27373,8 +27489,8 @@ impl<'a> DeleteAlgorithm<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            algorithm_id: Err("algorithm_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            algorithm_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -27401,11 +27517,13 @@ impl<'a> DeleteAlgorithm<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let algorithm_id = algorithm_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let algorithm_id = algorithm_id
+            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& algorithm_id.to_string()),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27416,20 +27534,24 @@ impl<'a> DeleteAlgorithm<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "delete_algorithm",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("delete_algorithm")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27481,8 +27603,8 @@ impl<'a> DeleteTrainJobTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -27536,17 +27658,19 @@ impl<'a> DeleteTrainJobTags<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::DeleteTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/modelarts-training-job/{}/tags/delete", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()),
+            "{}/v2/{}/modelarts-training-job/{}/tags/delete", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27558,20 +27682,24 @@ impl<'a> DeleteTrainJobTags<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "delete_train_job_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("delete_train_job_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27621,8 +27749,8 @@ impl<'a> DeleteTrainingExperiment<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            experiment_id: Err("experiment_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            experiment_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -27649,11 +27777,13 @@ impl<'a> DeleteTrainingExperiment<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let experiment_id = experiment_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let experiment_id = experiment_id
+            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& experiment_id.to_string()),
+            "{}/v2/{}/training-experiments/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27664,20 +27794,24 @@ impl<'a> DeleteTrainingExperiment<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "delete_training_experiment",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("delete_training_experiment")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27729,8 +27863,8 @@ impl<'a> DeleteTrainingJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -27757,11 +27891,13 @@ impl<'a> DeleteTrainingJob<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27772,20 +27908,24 @@ impl<'a> DeleteTrainingJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "delete_training_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("delete_training_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -27854,7 +27994,7 @@ impl<'a> ListAlgorithms<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             group_by: Ok(None),
             limit: Ok(None),
             offset: Ok(None),
@@ -27971,16 +28111,25 @@ impl<'a> ListAlgorithms<'a> {
             sort_by,
             workspace_id,
         } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let group_by = group_by.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
-        let order = order.map_err(Error::InvalidRequest)?;
-        let searches = searches.map_err(Error::InvalidRequest)?;
-        let sort_by = sort_by.map_err(Error::InvalidRequest)?;
-        let workspace_id = workspace_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let group_by = group_by
+            .map_err(|message| crate::transport::invalid("group_by", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
+        let order = order
+            .map_err(|message| crate::transport::invalid("order", message))?;
+        let searches = searches
+            .map_err(|message| crate::transport::invalid("searches", message))?;
+        let sort_by = sort_by
+            .map_err(|message| crate::transport::invalid("sort_by", message))?;
+        let workspace_id = workspace_id
+            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, encode_path(& project_id.to_string()),
+            "{}/v2/{}/algorithms", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27998,20 +28147,24 @@ impl<'a> ListAlgorithms<'a> {
             .query(&progenitor_client::QueryParam::new("sort_by", &sort_by))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_algorithms",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_algorithms")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28059,7 +28212,7 @@ impl<'a> ListEventCategories<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             flavor_type: Ok(None),
         }
     }
@@ -28094,11 +28247,13 @@ impl<'a> ListEventCategories<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, flavor_type } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let flavor_type = flavor_type.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let flavor_type = flavor_type
+            .map_err(|message| crate::transport::invalid("flavor_type", message))?;
         let url = format!(
-            "{}/v2/{}/training-event-categories", client.baseurl, encode_path(&
-            project_id.to_string()),
+            "{}/v2/{}/training-event-categories", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28110,20 +28265,24 @@ impl<'a> ListEventCategories<'a> {
             )
             .query(&progenitor_client::QueryParam::new("flavor_type", &flavor_type))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_event_categories",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_event_categories")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28192,8 +28351,8 @@ impl<'a> ListFtArtifacts<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             epoch: Ok(None),
             limit: Ok(None),
             loss: Ok(None),
@@ -28315,19 +28474,30 @@ impl<'a> ListFtArtifacts<'a> {
             status,
             steps,
         } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let epoch = epoch.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let loss = loss.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let epoch = epoch
+            .map_err(|message| crate::transport::invalid("epoch", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let loss = loss.map_err(|message| crate::transport::invalid("loss", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
         let order_by_create_time_asc = order_by_create_time_asc
-            .map_err(Error::InvalidRequest)?;
-        let status = status.map_err(Error::InvalidRequest)?;
-        let steps = steps.map_err(Error::InvalidRequest)?;
+            .map_err(|message| crate::transport::invalid(
+                "order_by_create_time_asc",
+                message,
+            ))?;
+        let status = status
+            .map_err(|message| crate::transport::invalid("status", message))?;
+        let steps = steps
+            .map_err(|message| crate::transport::invalid("steps", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/ft-artifacts", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/ft-artifacts", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28350,20 +28520,24 @@ impl<'a> ListFtArtifacts<'a> {
             .query(&progenitor_client::QueryParam::new("status", &status))
             .query(&progenitor_client::QueryParam::new("steps", &steps))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_ft_artifacts",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_ft_artifacts")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28423,7 +28597,7 @@ impl<'a> ListTrainingExperiments<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             limit: Ok(None),
             offset: Ok(None),
             order: Ok(None),
@@ -28505,15 +28679,21 @@ impl<'a> ListTrainingExperiments<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, limit, offset, order, sort_by, workspace_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
-        let order = order.map_err(Error::InvalidRequest)?;
-        let sort_by = sort_by.map_err(Error::InvalidRequest)?;
-        let workspace_id = workspace_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
+        let order = order
+            .map_err(|message| crate::transport::invalid("order", message))?;
+        let sort_by = sort_by
+            .map_err(|message| crate::transport::invalid("sort_by", message))?;
+        let workspace_id = workspace_id
+            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-experiments", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-experiments", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28529,20 +28709,24 @@ impl<'a> ListTrainingExperiments<'a> {
             .query(&progenitor_client::QueryParam::new("sort_by", &sort_by))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_experiments",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_experiments")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28621,8 +28805,8 @@ impl<'a> ListTrainingJobEvents<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             end_time: Ok(None),
             level: Ok(None),
             limit: Ok(None),
@@ -28781,20 +28965,32 @@ impl<'a> ListTrainingJobEvents<'a> {
             start_time,
             x_language,
         } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let end_time = end_time.map_err(Error::InvalidRequest)?;
-        let level = level.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
-        let order = order.map_err(Error::InvalidRequest)?;
-        let pattern = pattern.map_err(Error::InvalidRequest)?;
-        let source = source.map_err(Error::InvalidRequest)?;
-        let start_time = start_time.map_err(Error::InvalidRequest)?;
-        let x_language = x_language.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let end_time = end_time
+            .map_err(|message| crate::transport::invalid("end_time", message))?;
+        let level = level
+            .map_err(|message| crate::transport::invalid("level", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
+        let order = order
+            .map_err(|message| crate::transport::invalid("order", message))?;
+        let pattern = pattern
+            .map_err(|message| crate::transport::invalid("pattern", message))?;
+        let source = source
+            .map_err(|message| crate::transport::invalid("source", message))?;
+        let start_time = start_time
+            .map_err(|message| crate::transport::invalid("start_time", message))?;
+        let x_language = x_language
+            .map_err(|message| crate::transport::invalid("x_language", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/events", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/events", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
         if let Some(value) = x_language {
@@ -28818,20 +29014,24 @@ impl<'a> ListTrainingJobEvents<'a> {
             .query(&progenitor_client::QueryParam::new("start_time", &start_time))
             .headers(header_map)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_job_events",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_job_events")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28879,8 +29079,8 @@ impl<'a> ListTrainingJobStages<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -28912,11 +29112,14 @@ impl<'a> ListTrainingJobStages<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/stages", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/stages", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28927,20 +29130,24 @@ impl<'a> ListTrainingJobStages<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_job_stages",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_job_stages")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -28991,7 +29198,7 @@ impl<'a> ListTrainingJobTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             limit: Ok(None),
             offset: Ok(None),
         }
@@ -29034,12 +29241,15 @@ impl<'a> ListTrainingJobTags<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, limit, offset } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
         let url = format!(
-            "{}/v2/{}/modelarts-training-job/tags", client.baseurl, encode_path(&
-            project_id.to_string()),
+            "{}/v2/{}/modelarts-training-job/tags", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29052,20 +29262,24 @@ impl<'a> ListTrainingJobTags<'a> {
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_job_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_job_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29117,8 +29331,8 @@ impl<'a> ListTrainingJobTasks<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             schedule_count: Ok(None),
         }
     }
@@ -29161,12 +29375,15 @@ impl<'a> ListTrainingJobTasks<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, training_job_id, schedule_count } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let schedule_count = schedule_count.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let schedule_count = schedule_count
+            .map_err(|message| crate::transport::invalid("schedule_count", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29180,20 +29397,24 @@ impl<'a> ListTrainingJobTasks<'a> {
                 &progenitor_client::QueryParam::new("schedule_count", &schedule_count),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_job_tasks",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_job_tasks")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29245,7 +29466,7 @@ impl<'a> ListTrainingJobs<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -29288,15 +29509,16 @@ impl<'a> ListTrainingJobs<'a> {
         self,
     ) -> Result<ResponseValue<types::ListTrainingJobsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ListTrainingJobsRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-job-searches", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-job-searches", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29308,20 +29530,24 @@ impl<'a> ListTrainingJobs<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_jobs",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_jobs")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29375,7 +29601,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             limit: Ok(None),
             offset: Ok(None),
             body: Ok(::std::default::Default::default()),
@@ -29445,9 +29671,12 @@ impl<'a> ListTrainingJobsByTags<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, limit, offset, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -29455,7 +29684,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/filter", client.baseurl,
-            encode_path(& project_id.to_string()),
+            crate ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29469,20 +29698,24 @@ impl<'a> ListTrainingJobsByTags<'a> {
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "list_training_jobs_by_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("list_training_jobs_by_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29530,7 +29763,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -29578,7 +29811,8 @@ impl<'a> ModifyTrainingQuotas<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ModifyTrainingQuotasRequest::try_from(v)
@@ -29586,8 +29820,8 @@ impl<'a> ModifyTrainingQuotas<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-quotas", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29599,20 +29833,24 @@ impl<'a> ModifyTrainingQuotas<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "modify_training_quotas",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("modify_training_quotas")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29670,10 +29908,10 @@ impl<'a> NotifyTrainingJobInformation<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
-            report_type: Err("report_type was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
+            report_type: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -29748,10 +29986,14 @@ impl<'a> NotifyTrainingJobInformation<'a> {
     #[inline]
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, report_type, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
-        let report_type = report_type.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
+        let report_type = report_type
+            .map_err(|message| crate::transport::invalid("report_type", message))?;
         let body = body
             .and_then(|v| {
                 types::NotifyTrainingJobInformationRequest::try_from(v)
@@ -29759,10 +30001,10 @@ impl<'a> NotifyTrainingJobInformation<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks/{}/reports/{}", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& task_id.to_string()), encode_path(& report_type
-            .to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks/{}/reports/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id), crate
+            ::segment::Segment(& report_type),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29774,20 +30016,24 @@ impl<'a> NotifyTrainingJobInformation<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "notify_training_job_information",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => Ok(ResponseValue::empty(response)),
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("notify_training_job_information")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => Ok(crate::decode::empty(response)),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29839,8 +30085,8 @@ impl<'a> PublishFtArtifacts<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -29899,17 +30145,19 @@ impl<'a> PublishFtArtifacts<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, training_job_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::PublishFtArtifactsRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/ft-artifacts/publish", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()),
+            "{}/v2/{}/training-jobs/{}/ft-artifacts/publish", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29921,20 +30169,24 @@ impl<'a> PublishFtArtifacts<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "publish_ft_artifacts",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("publish_ft_artifacts")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -29982,8 +30234,8 @@ impl<'a> ShowAlgorithmByUuid<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            algorithm_id: Err("algorithm_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            algorithm_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30012,11 +30264,13 @@ impl<'a> ShowAlgorithmByUuid<'a> {
         self,
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let algorithm_id = algorithm_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let algorithm_id = algorithm_id
+            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& algorithm_id.to_string()),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30027,20 +30281,24 @@ impl<'a> ShowAlgorithmByUuid<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_algorithm_by_uuid",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_algorithm_by_uuid")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30093,9 +30351,9 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            parameter_name: Err("parameter_name was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            parameter_name: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30136,13 +30394,16 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
         self,
     ) -> Result<ResponseValue<types::ParameterAnalysisPath>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, parameter_name } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let parameter_name = parameter_name.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let parameter_name = parameter_name
+            .map_err(|message| crate::transport::invalid("parameter_name", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis/{}", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& parameter_name.to_string()),
+            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& parameter_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30153,20 +30414,26 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_param_analysis_result_path",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named(
+                            "show_auto_search_param_analysis_result_path",
+                        )
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30214,8 +30481,8 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30244,12 +30511,14 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
         self,
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()),
+            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30260,20 +30529,24 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_params_analysis",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_params_analysis")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30324,9 +30597,9 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            trial_id: Err("trial_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            trial_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30364,13 +30637,16 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
         self,
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let trial_id = trial_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let trial_id = trial_id
+            .map_err(|message| crate::transport::invalid("trial_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/autosearch-trials/{}", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& trial_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/autosearch-trials/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30381,20 +30657,24 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_per_trial",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_per_trial")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30445,9 +30725,9 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            trial_id: Err("trial_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            trial_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30485,13 +30765,16 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
         self,
     ) -> Result<ResponseValue<types::EarlyStoppedTrial>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let trial_id = trial_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let trial_id = trial_id
+            .map_err(|message| crate::transport::invalid("trial_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trial-earlystop/{}", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& trial_id.to_string()),
+            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30502,20 +30785,24 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_trial_early_stop",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_trial_early_stop")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30572,8 +30859,8 @@ impl<'a> ShowAutoSearchTrials<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             limit: Ok(None),
             offset: Ok(None),
         }
@@ -30627,13 +30914,18 @@ impl<'a> ShowAutoSearchTrials<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, training_job_id, limit, offset } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let limit = limit.map_err(Error::InvalidRequest)?;
-        let offset = offset.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::transport::invalid("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::transport::invalid("offset", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/autosearch-trials", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/autosearch-trials", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30646,20 +30938,24 @@ impl<'a> ShowAutoSearchTrials<'a> {
             .query(&progenitor_client::QueryParam::new("limit", &limit))
             .query(&progenitor_client::QueryParam::new("offset", &offset))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_trials",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_trials")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30712,9 +31008,9 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            algorithm_type: Err("algorithm_type was not initialized".to_string()),
-            algorithm_name: Err("algorithm_name was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            algorithm_type: Err(::std::string::String::new()),
+            algorithm_name: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30756,13 +31052,16 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
         self,
     ) -> Result<ResponseValue<types::YamlTemplateContent>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_type, algorithm_name } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let algorithm_type = algorithm_type.map_err(Error::InvalidRequest)?;
-        let algorithm_name = algorithm_name.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let algorithm_type = algorithm_type
+            .map_err(|message| crate::transport::invalid("algorithm_type", message))?;
+        let algorithm_name = algorithm_name
+            .map_err(|message| crate::transport::invalid("algorithm_name", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/autosearch/yaml-templates/{}/{}", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& algorithm_type
-            .to_string()), encode_path(& algorithm_name.to_string()),
+            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
+            algorithm_type), crate ::segment::Segment(& algorithm_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30773,20 +31072,24 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_yaml_template_content",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_yaml_template_content")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30833,7 +31136,7 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30854,10 +31157,11 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/autosearch/yaml-templates", client.baseurl,
-            encode_path(& project_id.to_string()),
+            "{}/v2/{}/training-jobs/autosearch/yaml-templates", client.baseurl, crate
+            ::segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30868,20 +31172,24 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_auto_search_yaml_templates_info",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_auto_search_yaml_templates_info")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -30929,8 +31237,8 @@ impl<'a> ShowFtDetail<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -30959,11 +31267,14 @@ impl<'a> ShowFtDetail<'a> {
         self,
     ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/ft-detail", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/ft-detail", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30974,20 +31285,24 @@ impl<'a> ShowFtDetail<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_ft_detail",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_ft_detail")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31035,8 +31350,8 @@ impl<'a> ShowFtMetrics<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31065,11 +31380,14 @@ impl<'a> ShowFtMetrics<'a> {
         self,
     ) -> Result<ResponseValue<types::FineTuningMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/ft-metrics", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/ft-metrics", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31080,20 +31398,24 @@ impl<'a> ShowFtMetrics<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_ft_metrics",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_ft_metrics")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31151,9 +31473,9 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
             content_type: Ok(None),
         }
     }
@@ -31204,14 +31526,18 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
         self,
     ) -> Result<ResponseValue<types::LogUrl>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, content_type } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
-        let content_type = content_type.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
+        let content_type = content_type
+            .map_err(|message| crate::transport::invalid("content_type", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks/{}/logs/url", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
-            encode_path(& task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks/{}/logs/url", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31223,20 +31549,24 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
             )
             .query(&progenitor_client::QueryParam::new("Content-Type", &content_type))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_obs_url_of_training_job_logs",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_obs_url_of_training_job_logs")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31287,9 +31617,9 @@ impl<'a> ShowSaveImageJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31327,13 +31657,16 @@ impl<'a> ShowSaveImageJob<'a> {
         self,
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31344,20 +31677,24 @@ impl<'a> ShowSaveImageJob<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_save_image_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_save_image_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31402,7 +31739,7 @@ impl<'a> ShowSearchAlgorithms<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31423,10 +31760,11 @@ impl<'a> ShowSearchAlgorithms<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/search-algorithms", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/search-algorithms", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31437,20 +31775,24 @@ impl<'a> ShowSearchAlgorithms<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_search_algorithms",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_search_algorithms")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31498,8 +31840,8 @@ impl<'a> ShowTrainJobTags<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31528,11 +31870,14 @@ impl<'a> ShowTrainJobTags<'a> {
         self,
     ) -> Result<ResponseValue<types::ShowTrainJobTagsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/modelarts-training-job/{}/tags", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/modelarts-training-job/{}/tags", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31543,20 +31888,24 @@ impl<'a> ShowTrainJobTags<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_train_job_tags",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_train_job_tags")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31604,8 +31953,8 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            experiment_id: Err("experiment_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            experiment_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31634,11 +31983,13 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let experiment_id = experiment_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let experiment_id = experiment_id
+            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-experiments/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& experiment_id.to_string()),
+            "{}/v2/{}/training-experiments/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31649,20 +32000,24 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_experiment_details",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_experiment_details")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31715,9 +32070,9 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            flavor_id: Err("flavor_id was not initialized".to_string()),
-            pool_id: Err("pool_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            flavor_id: Err(::std::string::String::new()),
+            pool_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31759,12 +32114,15 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
         self,
     ) -> Result<ResponseValue<types::AvailableResource>, Error<types::ApiError>> {
         let Self { client, project_id, flavor_id, pool_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let flavor_id = flavor_id.map_err(Error::InvalidRequest)?;
-        let pool_id = pool_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let flavor_id = flavor_id
+            .map_err(|message| crate::transport::invalid("flavor_id", message))?;
+        let pool_id = pool_id
+            .map_err(|message| crate::transport::invalid("pool_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-pool-flavors", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-pool-flavors", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31777,20 +32135,26 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
             .query(&progenitor_client::QueryParam::new("flavor_id", &flavor_id))
             .query(&progenitor_client::QueryParam::new("pool_id", &pool_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_flavor_max_available_resource",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named(
+                            "show_training_flavor_max_available_resource",
+                        )
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31839,8 +32203,8 @@ impl<'a> ShowTrainingJobDetails<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31869,11 +32233,13 @@ impl<'a> ShowTrainingJobDetails<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
+            project_id), crate ::segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31884,20 +32250,24 @@ impl<'a> ShowTrainingJobDetails<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_details",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_details")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -31942,7 +32312,7 @@ impl<'a> ShowTrainingJobEngines<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -31963,10 +32333,11 @@ impl<'a> ShowTrainingJobEngines<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-engines", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-job-engines", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31977,20 +32348,24 @@ impl<'a> ShowTrainingJobEngines<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_engines",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_engines")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32038,7 +32413,7 @@ impl<'a> ShowTrainingJobFlavors<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             flavor_type: Ok(None),
         }
     }
@@ -32073,11 +32448,13 @@ impl<'a> ShowTrainingJobFlavors<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, flavor_type } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let flavor_type = flavor_type.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let flavor_type = flavor_type
+            .map_err(|message| crate::transport::invalid("flavor_type", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-flavors", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-job-flavors", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32089,20 +32466,24 @@ impl<'a> ShowTrainingJobFlavors<'a> {
             )
             .query(&progenitor_client::QueryParam::new("flavor_type", &flavor_type))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_flavors",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_flavors")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32167,9 +32548,9 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
             base_line: Ok(None),
             lines: Ok(None),
             order: Ok(None),
@@ -32251,16 +32632,22 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             lines,
             order,
         } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
-        let base_line = base_line.map_err(Error::InvalidRequest)?;
-        let lines = lines.map_err(Error::InvalidRequest)?;
-        let order = order.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
+        let base_line = base_line
+            .map_err(|message| crate::transport::invalid("base_line", message))?;
+        let lines = lines
+            .map_err(|message| crate::transport::invalid("lines", message))?;
+        let order = order
+            .map_err(|message| crate::transport::invalid("order", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/logs/{}", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()), encode_path(&
-            task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/logs/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32274,20 +32661,24 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             .query(&progenitor_client::QueryParam::new("lines", &lines))
             .query(&progenitor_client::QueryParam::new("order", &order))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_logs_from_aom",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_logs_from_aom")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32342,9 +32733,9 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -32382,13 +32773,16 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
         self,
     ) -> Result<ResponseValue<types::LogPreview>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks/{}/logs/preview", client.baseurl,
-            encode_path(& project_id.to_string()), encode_path(& training_job_id
-            .to_string()), encode_path(& task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/tasks/{}/logs/preview", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32399,20 +32793,24 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_logs_preview",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_logs_preview")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32466,9 +32864,9 @@ impl<'a> ShowTrainingJobMetrics<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
-            task_id: Err("task_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
+            task_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -32506,13 +32904,16 @@ impl<'a> ShowTrainingJobMetrics<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingJobMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
-        let task_id = task_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+        let task_id = task_id
+            .map_err(|message| crate::transport::invalid("task_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/metrics/{}", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
-            encode_path(& task_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/metrics/{}", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id), crate ::segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32523,20 +32924,24 @@ impl<'a> ShowTrainingJobMetrics<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_metrics",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_metrics")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32586,8 +32991,8 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
         }
     }
     pub fn project_id<V>(mut self, value: V) -> Self
@@ -32616,11 +33021,14 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
         self,
     ) -> Result<ResponseValue<types::RoutePlan>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/route_plan", client.baseurl, encode_path(&
-            project_id.to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/route_plan", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32631,20 +33039,24 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
                 ::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_job_route_plan",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_job_route_plan")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32695,7 +33107,7 @@ impl<'a> ShowTrainingQuotas<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
             resource: Ok(None),
             user_id: Ok(None),
         }
@@ -32744,12 +33156,15 @@ impl<'a> ShowTrainingQuotas<'a> {
         Error<types::ApiError>,
     > {
         let Self { client, project_id, resource, user_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let resource = resource.map_err(Error::InvalidRequest)?;
-        let user_id = user_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let resource = resource
+            .map_err(|message| crate::transport::invalid("resource", message))?;
+        let user_id = user_id
+            .map_err(|message| crate::transport::invalid("user_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-quotas", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32762,20 +33177,24 @@ impl<'a> ShowTrainingQuotas<'a> {
             .query(&progenitor_client::QueryParam::new("resource", &resource))
             .query(&progenitor_client::QueryParam::new("user_id", &user_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "show_training_quotas",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("show_training_quotas")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32828,8 +33247,8 @@ impl<'a> StopTrainingJob<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            training_job_id: Err("training_job_id was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            training_job_id: Err(::std::string::String::new()),
             body: Ok(::std::default::Default::default()),
         }
     }
@@ -32883,16 +33302,19 @@ impl<'a> StopTrainingJob<'a> {
         self,
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let training_job_id = training_job_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let training_job_id = training_job_id
+            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::StopTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/actions", client.baseurl, encode_path(& project_id
-            .to_string()), encode_path(& training_job_id.to_string()),
+            "{}/v2/{}/training-jobs/{}/actions", client.baseurl, crate
+            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32904,20 +33326,24 @@ impl<'a> StopTrainingJob<'a> {
             )
             .json(&body)
             .build()?;
-        let info = OperationInfo {
-            operation_id: "stop_training_job",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("stop_training_job")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }
@@ -32968,8 +33394,8 @@ impl<'a> ValidateTrainingJobName<'a> {
     pub fn new(client: &'a super::Client) -> Self {
         Self {
             client: client,
-            project_id: Err("project_id was not initialized".to_string()),
-            job_name: Err("job_name was not initialized".to_string()),
+            project_id: Err(::std::string::String::new()),
+            job_name: Err(::std::string::String::new()),
             workspace_id: Ok(None),
         }
     }
@@ -33013,12 +33439,15 @@ impl<'a> ValidateTrainingJobName<'a> {
         self,
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, job_name, workspace_id } = self;
-        let project_id = project_id.map_err(Error::InvalidRequest)?;
-        let job_name = job_name.map_err(Error::InvalidRequest)?;
-        let workspace_id = workspace_id.map_err(Error::InvalidRequest)?;
+        let project_id = project_id
+            .map_err(|message| crate::transport::invalid("project_id", message))?;
+        let job_name = job_name
+            .map_err(|message| crate::transport::invalid("job_name", message))?;
+        let workspace_id = workspace_id
+            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-names", client.baseurl, encode_path(& project_id
-            .to_string()),
+            "{}/v2/{}/training-job-names", client.baseurl, crate ::segment::Segment(&
+            project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33031,20 +33460,24 @@ impl<'a> ValidateTrainingJobName<'a> {
             .query(&progenitor_client::QueryParam::new("job_name", &job_name))
             .query(&progenitor_client::QueryParam::new("workspace_id", &workspace_id))
             .build()?;
-        let info = OperationInfo {
-            operation_id: "validate_training_job_name",
-        };
-        let result = client.exec(request, &info).await;
-        let response = result?;
-        match response.status().as_u16() {
-            200..=299 => crate::decode::response(response).await,
+        let response = crate::send(
+                client,
+                request,
+                const {
+                    crate::Operation::named("validate_training_job_name")
+                        .expect("an operation has this method")
+                },
+            )
+            .await?;
+        match response.status.as_u16() {
+            200..=299 => crate::decode::response(response),
             400u16..=499u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
             500u16..=599u16 => {
-                Err(Error::ErrorResponse(crate::decode::response(response).await?))
+                Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
-            _ => Err(Error::UnexpectedResponse(response)),
+            _ => Err(Error::UnexpectedResponse(response.into())),
         }
     }
 }

@@ -44,12 +44,6 @@ pub trait Wrapper {
     fn inner(&mut self) -> &mut Self::Inner;
 }
 
-fn element<T: Lenient>(read: Read<'_>) -> Option<T> {
-    let mut slot = None;
-    // An element that failed may be there in part.
-    read(T::element(&mut slot)).then_some(slot).flatten()
-}
-
 impl<T: Lenient> List for Vec<T> {
     fn nothing(&mut self) {
         self.clear();
@@ -58,10 +52,16 @@ impl<T: Lenient> List for Vec<T> {
         self.clear();
     }
     fn add(&mut self, read: Read<'_>) -> bool {
-        let element = element(read);
-        let added = element.is_some();
-        self.extend(element);
-        added
+        let mut slot = None;
+        // An element that failed may be there in part.
+        let good = read(T::element(&mut slot));
+        match slot {
+            Some(element) if good => {
+                self.push(element);
+                true
+            }
+            _ => false,
+        }
     }
 }
 
@@ -73,7 +73,10 @@ impl<T: Lenient> Table for BTreeMap<String, T> {
         self.clear();
     }
     fn put(&mut self, name: String, read: Read<'_>) {
-        self.extend(element(read).map(|value| (name, value)));
+        let mut slot = None;
+        if read(T::element(&mut slot)) {
+            self.extend(slot.map(|value| (name, value)));
+        }
     }
 }
 
@@ -85,7 +88,10 @@ impl Table for Map<String, Value> {
         self.clear();
     }
     fn put(&mut self, name: String, read: Read<'_>) {
-        self.extend(element(read).map(|value| (name, value)));
+        let mut slot = None;
+        if read(Value::element(&mut slot)) {
+            self.extend(slot.map(|value| (name, value)));
+        }
     }
 }
 

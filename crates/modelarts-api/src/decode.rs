@@ -1,29 +1,24 @@
 //! Turns answers into types: strictly first, leniently in lists when that fails.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use progenitor_client::{Error, ResponseValue};
-use reqwest::{Response, StatusCode};
+use reqwest::StatusCode;
 use serde::de::{DeserializeSeed, Error as _};
 
 use crate::{
+    Response,
     dropped::{Dropped, Pass},
     lenient::Lenient,
     object::Slot,
     place::Reader,
 };
 
-/// Is told about each body that was decoded. A transport puts one into the
-/// extensions of the answer (as [`OnDecode`]) to learn what became of it.
+/// Is told about each body that was decoded, when a transport has put one into the
+/// [`Response`].
 pub trait Observer: Send + Sync {
     /// `body` was decoded; `dropped` says what had to be left out of lists.
     fn decoded(&self, body: &Bytes, dropped: &Dropped);
 }
-
-/// The extension of an answer that names its [`Observer`].
-#[derive(Clone)]
-pub struct OnDecode(pub Arc<dyn Observer>);
 
 /// Decodes a body.
 ///
@@ -88,27 +83,39 @@ fn nothing() -> serde_json::Error {
 }
 
 /// What generated code calls instead of its own decoding.
+///
+/// # Errors
+/// When the body is not understood.
 #[doc(hidden)]
-pub async fn response<T: Lenient, E>(mut response: Response) -> Result<ResponseValue<T>, Error<E>> {
-    let status = response.status();
-    let headers = std::mem::take(response.headers_mut());
-    let observer = response.extensions_mut().remove::<OnDecode>();
-    let full = response.bytes().await.map_err(Error::ResponseBodyError)?;
+pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    let Response {
+        status,
+        headers,
+        body: full,
+        observer,
+    } = response;
     // The service says "not ready" with 204, which has no body.
     let text: &[u8] = if status == StatusCode::NO_CONTENT && full.is_empty() {
         b"{}"
     } else {
         &full
     };
-    match self::body(text) {
+    match body(text) {
         Ok((value, dropped)) => {
-            if let Some(OnDecode(observer)) = observer {
+            if let Some(observer) = observer {
                 observer.decoded(&full, &dropped);
             }
             Ok(ResponseValue::new(value, status, headers))
         }
         Err(error) => Err(Error::InvalidResponsePayload(full, error)),
     }
+}
+
+/// As [`response`], for operations that answer with nothing.
+#[doc(hidden)]
+#[must_use]
+pub fn empty(response: Response) -> ResponseValue<()> {
+    ResponseValue::new((), response.status, response.headers)
 }
 
 /// What an error of decoding says, without the text that serde quotes when it did not

@@ -3,29 +3,18 @@
 //! Without this a 502 page in HTML would end as a decode error that has lost its
 //! status and its request id.
 
-use reqwest::Response;
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 /// How much of a body without a message is kept as the message.
 const EXCERPT: usize = 2048;
 
-/// Gives an error answer the shape of `ApiError`, keeping status and headers.
-pub(crate) async fn normalise(response: Response) -> reqwest::Result<Response> {
-    let status = response.status();
-    let mut parts = http::Response::new(());
-    *parts.status_mut() = status;
-    *parts.headers_mut() = response.headers().clone();
-    *parts.extensions_mut() = response.extensions().clone();
-    let body = response.bytes().await?;
-    let body = match shape(&body) {
-        Some(shaped) => shaped.to_string().into(),
-        None => body,
-    };
-    let (head, ()) = parts.into_parts();
-    Ok(Response::from(http::Response::from_parts(
-        head,
-        reqwest::Body::from(body),
-    )))
+/// Gives the body of an error the shape of `ApiError`.
+#[cold]
+pub(crate) fn normalise(body: &mut Bytes) {
+    if let Some(shaped) = shape(body) {
+        *body = shaped.to_string().into();
+    }
 }
 
 /// The body as an `ApiError`; `None` when it is one already.

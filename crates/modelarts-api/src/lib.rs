@@ -46,14 +46,17 @@ pub mod object;
 mod operation;
 mod pattern;
 mod place;
+mod response;
 mod secret;
+mod segment;
 mod transport;
 
 pub use field::{Field, Shape};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Limit, Offset, Operation, Pagination, Place, Rule};
+pub use response::Response;
 pub use secret::Secret;
-pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError};
+pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError, send};
 
 /// The OpenAPI description that this crate was generated from, as YAML.
 pub const DESCRIPTION: &str = include_str!("../modelarts.yaml");

@@ -3,7 +3,7 @@
 //! serde's derive, with a variable for each field, is as fast, but so much code that
 //! compiling the crate took twice as long, and running it missed the caches.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt};
 
 use serde::{
     Serialize,
@@ -23,12 +23,6 @@ pub trait Object {
     fn field(&mut self, name: &str) -> Option<Place<'_>>;
 }
 
-impl<T: Object> Object for Box<T> {
-    fn field(&mut self, name: &str) -> Option<Place<'_>> {
-        T::field(self, name)
-    }
-}
-
 /// Puts fields into an object.
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Object);
 
@@ -43,7 +37,8 @@ pub trait Make: Sized {
 
 impl<T: Object + Default> Make for Box<T> {
     fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str> {
-        in_place(slot, fill)
+        fill(&mut **slot.insert(Self::default()));
+        Ok(())
     }
 }
 
@@ -240,30 +235,24 @@ pub fn write<T: Slot + Serialize, M: SerializeMap>(
 
 // -------------------------------------------------------------------- reading
 
-/// The name of a field, borrowed from the text when it is written there as it is.
-struct Name;
+/// Finds the field that a name stands for.
+struct Field<'a>(&'a mut dyn Object);
 
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
+impl<'de, 'a> DeserializeSeed<'de> for Field<'a> {
+    type Value = Option<Place<'a>>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
+impl<'a> Visitor<'_> for Field<'a> {
+    type Value = Option<Place<'a>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
     }
-    fn visit_borrowed_str<E>(self, v: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(v))
-    }
     fn visit_str<E>(self, v: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(v.to_owned()))
-    }
-    fn visit_string<E>(self, v: String) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(v))
+        Ok(self.0.field(v))
     }
 }
 
@@ -273,8 +262,8 @@ fn fill<'de, A: MapAccess<'de>>(
     pass: &Pass,
     mut map: A,
 ) -> Result<(), A::Error> {
-    while let Some(name) = map.next_key_seed(Name)? {
-        match object.field(&name) {
+    while let Some(field) = map.next_key_seed(Field(object))? {
+        match field {
             Some(place) => map.next_value_seed(place.in_pass(pass))?,
             None => map.next_value::<IgnoredAny>().map(drop)?,
         }

@@ -1,5 +1,7 @@
 //! What the description says about each operation beyond its types.
 
+use crate::OPERATIONS;
+
 /// What sending a request twice does: the one fact that retries depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
@@ -30,6 +32,20 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// The operation with this generated method, such as `show_training_job_details`.
+    #[must_use]
+    pub const fn named(method_name: &str) -> Option<&'static Self> {
+        let wanted = method_name.as_bytes();
+        let mut at = 0;
+        while at < OPERATIONS.len() {
+            if same(OPERATIONS[at].method_name.as_bytes(), wanted) {
+                return Some(&OPERATIONS[at]);
+            }
+            at += 1;
+        }
+        None
+    }
+
     #[doc(hidden)]
     #[must_use]
     pub const fn new(
@@ -49,6 +65,15 @@ impl Operation {
             pagination,
         }
     }
+}
+
+/// `==`, which is not for constants.
+const fn same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// What `offset` counts.

@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
-use reqwest::{Request, Response};
+use progenitor_client::{ClientInfo, Error};
+use reqwest::Request;
 
-use crate::{Client, OPERATIONS, Operation, error_body};
+use crate::{Client, Operation, Response, error_body, types::ApiError};
 
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -77,7 +77,7 @@ impl Failure {
 
     /// Takes the failure out of an answer that carries one.
     #[must_use]
-    pub fn from_response(response: &Response) -> Option<BoxError> {
+    pub fn from_response(response: &reqwest::Response) -> Option<BoxError> {
         let carried = response.extensions().get::<Self>()?;
         // Extensions must be clones; the error itself is taken once.
         carried
@@ -87,7 +87,8 @@ impl Failure {
             .take()
     }
 
-    fn carry(error: BoxError) -> Response {
+    #[cold]
+    fn carry(error: BoxError) -> reqwest::Response {
         let mut carrier = http::Response::new(reqwest::Body::default());
         if let Ok(status) = http::StatusCode::from_u16(Self::STATUS) {
             *carrier.status_mut() = status;
@@ -95,36 +96,39 @@ impl Failure {
         carrier
             .extensions_mut()
             .insert(Self(Arc::new(Mutex::new(Some(error)))));
-        Response::from(carrier)
+        carrier.into()
     }
 }
 
-// Only `exec` is called: codegen takes `pre` and `post` out of the calls (`codegen/call.rs`).
-impl ClientHooks<Context> for Client {
-    async fn exec(&self, request: Request, info: &OperationInfo) -> reqwest::Result<Response> {
-        let Some(operation) = operation(info.operation_id) else {
-            let message = format!("operation {} is not in the table", info.operation_id);
-            return Ok(Failure::carry(message.into()));
-        };
-        match self
-            .inner()
-            .0
-            .execute(self.client(), request, operation)
-            .await
-        {
-            // On the heap, so that calls that succeed need not carry its space around.
-            Ok(response) if response.status().as_u16() >= 400 => {
-                Box::pin(error_body::normalise(response)).await
+/// Sends a request on the way of an operation: with the transport of the client, and what
+/// comes back for an error has the shape of [`ApiError`]. Generated calls send what they have
+/// put together with it, instead of with an HTTP client (`codegen/call.rs`).
+///
+/// # Errors
+/// When there is no answer.
+pub async fn send(
+    client: &Client,
+    request: Request,
+    operation: &'static Operation,
+) -> Result<Response, Error<ApiError>> {
+    let transport = &client.inner().0;
+    match transport.execute(client.client(), request, operation).await {
+        Ok(mut response) => {
+            if response.status.as_u16() >= 400 {
+                error_body::normalise(&mut response.body);
             }
-            Ok(response) => Ok(response),
-            Err(TransportError::Http(error)) => Err(error),
-            Err(TransportError::Other(error)) => Ok(Failure::carry(error)),
+            Ok(response)
         }
+        Err(TransportError::Http(error)) => Err(Error::CommunicationError(error)),
+        Err(TransportError::Other(error)) => Err(Error::UnexpectedResponse(Failure::carry(error))),
     }
 }
 
-fn operation(method_name: &str) -> Option<&'static Operation> {
-    OPERATIONS
-        .iter()
-        .find(|operation| operation.method_name == method_name)
+/// The error of a call that lacks a value, or has one that is none of its kind.
+#[cold]
+pub(crate) fn invalid(name: &str, message: String) -> Error<ApiError> {
+    Error::InvalidRequest(match message.is_empty() {
+        true => format!("{name} was not initialized"),
+        false => message,
+    })
 }

@@ -10,13 +10,10 @@ use std::{
 
 use bytes::Bytes;
 use modelarts_api::{
-    BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Transport,
-    TransportError,
-    decode::{Observer, OnDecode},
-    lenient::Dropped,
-    types,
+    BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Response, Transport,
+    TransportError, decode::Observer, lenient::Dropped, types,
 };
-use reqwest::{Request, Response};
+use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
 
 /// Answers each request with the same thing, and keeps what it was given.
@@ -67,12 +64,9 @@ impl Fake {
 }
 
 fn response(status: u16, body: &'static str) -> Response {
-    let response = http::Response::builder()
-        .status(status)
-        .header("x-request-id", "r-1")
-        .body(body)
-        .unwrap();
-    Response::from(response)
+    let mut headers = HeaderMap::new();
+    headers.insert("x-request-id", "r-1".parse().unwrap());
+    Response::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
 }
 
 /// A client that never connects. `reqwest::Client::new()` panics where a feature
@@ -112,7 +106,7 @@ async fn the_operation_is_handed_over_with_a_request_for_the_service_alone() {
         .iter()
         .find(|row| row.id == "ShowTrainingJobDetails")
         .unwrap();
-    assert!(std::ptr::eq(operation, row));
+    assert_eq!(operation, row);
     assert_eq!(operation.effect, Effect::Read);
 }
 
@@ -141,6 +135,7 @@ async fn a_search_is_a_post_that_reads() {
 #[test]
 fn every_operation_is_in_the_table_under_its_method() {
     for operation in OPERATIONS {
+        assert_eq!(Operation::named(operation.method_name), Some(operation));
         assert!(
             operation.path.starts_with("/v2/{project_id}/"),
             "{operation:?}"
@@ -149,6 +144,9 @@ fn every_operation_is_in_the_table_under_its_method() {
             operation.id.to_lowercase(),
             operation.method_name.replace('_', ""),
         );
+    }
+    for name in ["", "show_training_job", "show_training_job_details_"] {
+        assert_eq!(Operation::named(name), None);
     }
 }
 
@@ -319,7 +317,12 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
         .project_id("p")
         .send()
         .await;
-    assert!(matches!(error, Err(Error::InvalidRequest(_))));
+    match error {
+        Err(Error::InvalidRequest(message)) => {
+            assert_eq!(message, "training_job_id was not initialized");
+        }
+        other => panic!("{other:?}"),
+    }
     assert_eq!(fake.requests(), 0, "a missing identifier");
 }
 
@@ -335,10 +338,10 @@ async fn the_observer_is_told_what_was_left_out() {
 
     const BODY: &str = r#"{"items":[null,"......",{"status":{"tasks":["a",null]}}]}"#;
     let notes = Arc::new(Notes::default());
-    let observer = OnDecode(notes.clone());
+    let observer = notes.clone();
     let (client, _) = Fake::new(move || {
         let mut response = response(200, BODY);
-        response.extensions_mut().insert(observer.clone());
+        response.observer = Some(observer.clone());
         Ok(response)
     });
     let page = client

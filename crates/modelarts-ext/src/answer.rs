@@ -2,21 +2,19 @@
 
 use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use modelarts_api::{Failure, decode, lenient::Dropped, types};
 
 use crate::{
     error::{Error, ErrorKind},
     mismatch,
     record::Facts,
-    told::Told,
 };
 
 /// What an operation answered, and what is known about the call.
 pub struct Answer<T> {
     // A job is some kilobytes, which are not to be moved around.
     pub(crate) value: Box<T>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: Arc<Facts>,
 }
 
 impl<T> Answer<T> {
@@ -31,14 +29,8 @@ impl<T> Answer<T> {
     }
 
     /// What is kept about the call.
-    pub(crate) fn told(&self) -> Arc<Told> {
-        let facts = &self.facts;
-        Arc::new(Told {
-            request_id: facts.request_id.clone(),
-            attempts: facts.attempts,
-            elapsed: facts.elapsed,
-            body: facts.body.clone().unwrap_or_default(),
-        })
+    pub(crate) fn told(&self) -> Arc<Facts> {
+        Arc::clone(&self.facts)
     }
 
     /// The HTTP status.
@@ -68,7 +60,7 @@ impl<T> Answer<T> {
     /// The body as it came; empty when the operation answers without one.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.facts.body.as_ref().map_or(&[], Bytes::as_ref)
+        self.facts.raw()
     }
 
     /// What could not be understood and was left out of lists.

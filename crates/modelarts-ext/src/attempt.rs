@@ -1,8 +1,9 @@
 //! Sends a request once, and reads the answer to its end.
 
 use bytes::{Bytes, BytesMut};
+use modelarts_api::Response;
 use reqwest::{
-    Request, StatusCode, Url,
+    Url,
     header::{HeaderMap, LOCATION},
 };
 
@@ -16,13 +17,6 @@ use crate::{
 const BODY_CAP: usize = 64 << 20;
 /// Error answers longer than this are cut; no useful one is.
 const ERROR_BODY_CAP: usize = 64 << 10;
-
-/// One answer, read to its end.
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
 
 /// A body as it comes. Most come in one piece, which is not copied.
 #[derive(Default)]
@@ -66,13 +60,9 @@ pub(crate) struct Broken {
 impl Sender {
     pub(crate) async fn attempt(
         &self,
-        http: &reqwest::Client,
-        request: Request,
-    ) -> Result<Answer, Broken> {
-        let mut response = http
-            .execute(request)
-            .await
-            .map_err(|error| self.broken(error))?;
+        sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
+    ) -> Result<Response, Broken> {
+        let mut response = sent.await.map_err(|error| self.broken(error))?;
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         let failed = status.as_u16() >= 300;
@@ -118,13 +108,10 @@ impl Sender {
                 permanent: true,
             });
         }
-        Ok(Answer {
-            status,
-            headers,
-            body: body.finish(),
-        })
+        Ok(Response::new(status, headers, body.finish()))
     }
 
+    #[cold]
     fn broken(&self, error: reqwest::Error) -> Broken {
         // The URL says nothing that the operation does not.
         let error = error.without_url();

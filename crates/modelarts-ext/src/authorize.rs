@@ -24,13 +24,24 @@ static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
 static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// How many headers are added at the most, here and by reqwest.
-const ADDED: usize = 8;
+/// How many headers are added to most requests, here and by reqwest.
+const ADDED: usize = 5;
 
-/// A request that can be sent, and what went into it.
-pub(crate) struct Prepared {
-    pub(crate) request: Request,
-    pub(crate) used: Used,
+/// A copy that can be changed. reqwest's own would have no room for more headers.
+pub(crate) fn copy(request: &Request) -> Result<Request, Error> {
+    let mut copy = Request::new(request.method().clone(), request.url().clone());
+    let headers = copy.headers_mut();
+    headers.reserve(request.headers().len() + ADDED);
+    for (name, value) in request.headers() {
+        headers.append(name, value.clone());
+    }
+    if let Some(body) = request.body() {
+        let body = body.as_bytes().ok_or_else(|| {
+            Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
+        })?;
+        *copy.body_mut() = Some(body.to_vec().into());
+    }
+    Ok(copy)
 }
 
 /// What a request was authenticated with.
@@ -41,19 +52,14 @@ pub(crate) struct Used {
 }
 
 impl Sender {
-    /// A copy of the request with the credentials of this moment.
-    pub(crate) async fn prepare(
+    /// Puts credentials into a request that leaves when our clock is off by `skew`.
+    pub(crate) fn authorize(
         &self,
-        request: &Request,
+        outgoing: &mut Request,
+        credentials: &Credentials,
+        skew: i64,
         record: &Record,
-    ) -> Result<Prepared, Error> {
-        let mut outgoing = request.try_clone().ok_or_else(|| {
-            Error::invalid("a streaming body cannot be signed, and so it cannot be sent")
-        })?;
-        outgoing.headers_mut().reserve(ADDED);
-        let credentials = self.credentials.credentials(&self.tools).await?;
-        // Other calls may find out about the clock meanwhile.
-        let skew = self.shared.skew.load(Ordering::Relaxed);
+    ) -> Result<(), Error> {
         match &*credentials.0 {
             Kind::Token(token) => {
                 let headers = outgoing.headers_mut();
@@ -66,7 +72,7 @@ impl Sender {
                 security_token,
             } => {
                 let signed = self.sign(
-                    &mut outgoing,
+                    outgoing,
                     ahead(self.clock.now(), skew),
                     access_key,
                     secret_key,
@@ -79,10 +85,7 @@ impl Sender {
             let value = header("language", language.to_string())?;
             outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
         }
-        Ok(Prepared {
-            request: outgoing,
-            used: Used { credentials, skew },
-        })
+        Ok(())
     }
 
     /// The time of the gateway, as far as it is known.

@@ -137,7 +137,7 @@ impl Client {
     where
         F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
     {
-        let (result, facts) = Record::scope(|| operation(&self.0.api)).await;
+        let (result, mut facts) = Record::scope(|| operation(&self.0.api)).await;
         match result {
             // Only the absence of something to decode is sent as 204.
             Ok(_) if facts.status == Some(204) && facts.body.is_some() => {
@@ -145,10 +145,14 @@ impl Client {
                     .with_status(204)
                     .in_call(facts.call()))
             }
-            Ok(value) => Ok(Answer {
-                value: Box::new(value.into_inner()),
-                facts,
-            }),
+            Ok(value) => {
+                // It is for errors.
+                facts.canonical_request = None;
+                Ok(Answer {
+                    value: Box::new(value.into_inner()),
+                    facts: Arc::new(facts),
+                })
+            }
             Err(error) => Err(convert(error, &facts)),
         }
     }

@@ -7,22 +7,20 @@
 //!
 //! [`CreateJob::body`]: crate::CreateJob::body
 
-use modelarts_api::{Error as Generated, OPERATIONS, decode, types::TrainingJob};
-use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
+use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
+use progenitor_client::ClientInfo;
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{answer::Answer, client::Client, error::Error};
 
-/// The name of the generated method.
-const OPERATION: &str = "create_training_job";
-
 pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<TrainingJob>, Error> {
-    let mut operations = OPERATIONS.iter();
-    let path = operations
-        .find(|operation| operation.method_name == OPERATION)
-        .map_or("", |operation| operation.path)
-        .replace("{project_id}", client.project_id());
+    let Some(operation) = Operation::named("create_training_job") else {
+        return Err(Error::invalid(
+            "the description has no operation that makes jobs",
+        ));
+    };
+    let path = operation.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
             .client()
@@ -30,14 +28,11 @@ pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<Trainin
             .header(ACCEPT, "application/json")
             .json(body)
             .build()?;
-        let operation = OperationInfo {
-            operation_id: OPERATION,
-        };
-        let response = api.exec(request, &operation).await?;
-        match response.status().as_u16() {
-            200..=299 => decode::response(response).await,
-            400..=599 => Err(Generated::ErrorResponse(decode::response(response).await?)),
-            _ => Err(Generated::UnexpectedResponse(response)),
+        let response = modelarts_api::send(api, request, operation).await?;
+        match response.status.as_u16() {
+            200..=299 => decode::response(response),
+            400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),
+            _ => Err(Generated::UnexpectedResponse(response.into())),
         }
     };
     client.call(call).await

@@ -5,18 +5,9 @@ use std::{fmt, sync::Arc, time::SystemTime};
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 
 use crate::{
-    answer::Answer,
-    client::Client,
-    clock::from_epoch_millis,
-    create::CreateJob,
-    error::Error,
-    events::Events,
-    job_follow::FollowJob,
-    list::ListJobs,
-    logs::Logs,
-    told::{Told, accessors},
-    wait::Wait,
-    wait_all::WaitAll,
+    answer::Answer, client::Client, clock::from_epoch_millis, create::CreateJob, error::Error,
+    events::Events, job_follow::FollowJob, list::ListJobs, logs::Logs, record::Facts,
+    told::accessors, wait::Wait, wait_all::WaitAll,
 };
 
 /// With these codes the service refuses to stop a job that is not in a phase for it, or
@@ -82,7 +73,7 @@ pub struct Job {
     id: types::TrainingJobId,
     // Some kilobytes, which are not to be moved around.
     details: Box<TrainingJob>,
-    told: Arc<Told>,
+    told: Arc<Facts>,
 }
 
 impl Job {
@@ -90,7 +81,7 @@ impl Job {
     pub(crate) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
-        told: Arc<Told>,
+        told: Arc<Facts>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {
@@ -184,7 +175,7 @@ impl Job {
     /// job is from a list; see [`Page::raw`](crate::Page::raw) then.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        &self.told.body
+        self.told.raw()
     }
 
     /// Where the outputs lie: the name of each channel, and its OBS path.

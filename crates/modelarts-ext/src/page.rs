@@ -6,11 +6,8 @@ use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 use modelarts_api::{BoxFuture, Offset, Operation, Pagination};
 
 use crate::{
-    error::Error,
-    learned::Learned,
-    pager::Pager,
-    position::Position,
-    told::{Told, accessors},
+    error::Error, learned::Learned, pager::Pager, position::Position, record::Facts,
+    told::accessors,
 };
 
 /// A stream of results that can be polled as it is.
@@ -33,7 +30,7 @@ pub struct Page<T> {
     pub dropped: usize,
     /// The position behind this page, to go on from another time.
     pub position: Position,
-    pub(crate) told: Arc<Told>,
+    pub(crate) told: Arc<Facts>,
 }
 
 impl<T> Page<T> {
@@ -42,7 +39,7 @@ impl<T> Page<T> {
     /// The answer as it came, with the rows that came before and those that were left out.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        &self.told.body
+        self.told.raw()
     }
 }
 
@@ -56,7 +53,7 @@ pub(crate) struct Batch<T> {
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,
     pub(crate) dropped: usize,
-    pub(crate) told: Arc<Told>,
+    pub(crate) told: Arc<Facts>,
 }
 
 /// What a list needs to be paged.

@@ -4,6 +4,7 @@
 //! beside it, in a task-local that [`Client::call`](crate::Client::call) sets up.
 
 use std::{
+    fmt,
     future::{Future, poll_fn},
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -71,6 +72,19 @@ impl Record {
 }
 
 impl Facts {
+    /// What a row of a page knows: not the body of the whole page.
+    pub(crate) fn without_body(&self) -> Self {
+        Self {
+            body: None,
+            ..self.clone()
+        }
+    }
+
+    /// The body as it came; empty when the operation answers without one.
+    pub(crate) fn raw(&self) -> &[u8] {
+        self.body.as_deref().unwrap_or_default()
+    }
+
     pub(crate) fn call(&self) -> Call {
         Call {
             operation: self.operation,
@@ -80,6 +94,17 @@ impl Facts {
             uncertain: self.uncertain,
             retry_after: self.retry_after,
         }
+    }
+}
+
+impl fmt::Debug for Facts {
+    // The body may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Facts")
+            .field("request_id", &self.request_id)
+            .field("attempts", &self.attempts)
+            .field("elapsed", &self.elapsed)
+            .finish_non_exhaustive()
     }
 }
 

@@ -12,16 +12,14 @@ use std::{
 };
 
 use futures::future::{Either, select};
-use modelarts_api::{
-    BoxFuture, Operation, Transport, TransportError, decode::OnDecode, types::Language,
-};
-use reqwest::{Request, Response, ResponseBuilderExt, StatusCode, Url, header::HeaderValue};
+use modelarts_api::{BoxFuture, Operation, Response, Transport, TransportError, types::Language};
+use reqwest::{Request, StatusCode, Url, header::HeaderValue};
 use tracing::{Instrument, Span};
 
 use crate::{
-    attempt::{Answer, Broken, request_id},
+    attempt::{Broken, request_id},
     auth::{ProvideCredentials, Tools},
-    authorize::Used,
+    authorize::{Used, copy},
     budget::Budget,
     clock::{Clock, since},
     error::{Error, ErrorKind},
@@ -119,6 +117,9 @@ impl Sender {
         let elapsed = since(&*self.clock, started);
         record.update(|facts| {
             facts.elapsed = elapsed;
+            if span.is_disabled() {
+                return;
+            }
             span.record("attempts", facts.attempts);
             span.record("status", facts.status);
             span.record("request_id", facts.request_id.as_deref());
@@ -127,16 +128,9 @@ impl Sender {
                 u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             );
         });
-        let answer = result?;
-        let mut response = http::Response::builder()
-            .status(answer.status)
-            // Without an address reqwest would parse one that says so.
-            .url(request.url().clone())
-            .extension(OnDecode(record))
-            .body(answer.body)
-            .map_err(|error| Error::new(ErrorKind::Unexpected, error.to_string()))?;
-        *response.headers_mut() = answer.headers;
-        Ok(Response::from(response))
+        let mut response = result?;
+        response.observer = Some(record);
+        Ok(response)
     }
 
     async fn attempts(
@@ -146,27 +140,25 @@ impl Sender {
         operation: &'static Operation,
         record: &Record,
         started: SystemTime,
-    ) -> Result<Answer, Error> {
-        let mut ceilings = self.retry.ceilings();
+    ) -> Result<Response, Error> {
+        let mut ceilings = None;
         let mut second_chance = SecondChance::default();
         self.shared.budget.deposit();
+        let mut left = self.timeout;
         loop {
-            let left = self.timeout.saturating_sub(since(&*self.clock, started));
             let mut used = None;
             let mut outcome = {
                 let attempt = pin!(async {
-                    let prepared = self.prepare(request, record).await.map_err(
-                        // An IAM that cannot be reached for the moment is like a service
-                        // that cannot be: nothing was sent.
-                        |error| Broken {
-                            attempt: Attempt::NotSent,
-                            permanent: !error.is_retryable(),
-                            error,
-                        },
-                    )?;
-                    used = Some(prepared.used);
+                    let credentials = self.credentials.credentials(&self.tools);
+                    let credentials = credentials.await.map_err(not_sent)?;
+                    // Other calls may find out about the clock meanwhile.
+                    let skew = self.shared.skew.load(Ordering::Relaxed);
+                    let mut outgoing = copy(request).map_err(not_sent)?;
+                    self.authorize(&mut outgoing, &credentials, skew, record)
+                        .map_err(not_sent)?;
+                    used = Some(Used { credentials, skew });
                     record.update(|facts| facts.attempts += 1);
-                    self.attempt(http, prepared.request).await
+                    self.attempt(http.execute(outgoing)).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => outcome,
@@ -198,14 +190,20 @@ impl Sender {
                     Err(_) => (None, None),
                 };
             });
+            if let Attempt::Answer(status) = attempt
+                && status.is_success()
+            {
+                return outcome.map_err(|broken| broken.error);
+            }
             if let (Ok(answer), Some(used)) = (&outcome, &used)
                 && self.has_second_chance(answer, used, &mut second_chance)
             {
+                left = self.left(started);
                 continue;
             }
             let again = !permanent && may_retry(operation.effect, attempt);
             let pause = again
-                .then(|| ceilings.next())
+                .then(|| ceilings.get_or_insert_with(|| self.retry.ceilings()).next())
                 .flatten()
                 .map(|ceiling| pause(wait, ceiling))
                 .filter(|pause| {
@@ -218,7 +216,13 @@ impl Sender {
             };
             tracing::debug!(?attempt, ?pause, "sending again");
             self.clock.sleep(pause).await;
+            left = self.left(started);
         }
+    }
+
+    /// What is left of the time that the call may take.
+    fn left(&self, started: SystemTime) -> Duration {
+        self.timeout.saturating_sub(since(&*self.clock, started))
     }
 
     /// Whether one more retry can be paid, and pays it.
@@ -229,7 +233,7 @@ impl Sender {
     /// Whether a refusal of the credentials can be mended: by newer ones, or by
     /// the right time. Each once in a call, because a gateway that refuses five
     /// signatures in a row locks the key for five minutes.
-    fn has_second_chance(&self, answer: &Answer, used: &Used, chance: &mut SecondChance) -> bool {
+    fn has_second_chance(&self, answer: &Response, used: &Used, chance: &mut SecondChance) -> bool {
         let Some(refusal) = refusal::read(answer.status, &answer.body) else {
             return false;
         };
@@ -272,6 +276,17 @@ impl Sender {
 struct SecondChance {
     renewed: bool,
     clock: bool,
+}
+
+/// Nothing was sent. An IAM that cannot be reached for the moment is like a service that
+/// cannot be.
+#[cold]
+fn not_sent(error: Error) -> Broken {
+    Broken {
+        attempt: Attempt::NotSent,
+        permanent: !error.is_retryable(),
+        error,
+    }
 }
 
 /// Whether the service may have executed a request that ended like this.

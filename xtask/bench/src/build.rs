@@ -26,7 +26,7 @@ async fn main() {
 
 /// The generated client with the least transport there can be.
 const API: &str = r#"
-use modelarts_api::{BoxFuture, Client, Context, Operation, Transport, TransportError};
+use modelarts_api::{BoxFuture, Client, Context, Operation, Response, Transport, TransportError};
 
 struct Plain;
 
@@ -36,8 +36,11 @@ impl Transport for Plain {
         http: &'a reqwest::Client,
         request: reqwest::Request,
         _: &'static Operation,
-    ) -> BoxFuture<'a, Result<reqwest::Response, TransportError>> {
-        Box::pin(async { http.execute(request).await.map_err(TransportError::Http) })
+    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+        Box::pin(async {
+            let response = http.execute(request).await.map_err(TransportError::Http)?;
+            Response::read(response).await.map_err(TransportError::Http)
+        })
     }
 }
 
