@@ -87,6 +87,8 @@ fn nothing() -> serde_json::Error {
 /// # Errors
 /// When the body is not understood.
 #[doc(hidden)]
+// progenitor's error is as large as it is.
+#[allow(clippy::result_large_err)]
 pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
     let Response {
         status,

@@ -13,7 +13,8 @@
 //! time: limits are not enforced on what the service sends (they are listed in
 //! [`LIMITS`]), enumerations that the service may extend keep text they do not
 //! know, each field is read from every spelling that was seen for it (see
-//! [`lenient`]), and large objects inside an answer are boxed.
+//! [`lenient`]), large objects inside an answer are boxed, and each call goes through
+//! [`send`].
 //!
 //! In requests, optional lists and maps that are empty are left out. So a list that a
 //! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`; no document says

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use modelarts_api::Response;
 use reqwest::{
     Url,
-    header::{HeaderMap, LOCATION},
+    header::{HeaderMap, HeaderName, LOCATION},
 };
 
 use crate::{
@@ -12,6 +12,10 @@ use crate::{
     retry::Attempt,
     transport::Sender,
 };
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// What IAM calls it.
+static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 
 /// Answers longer than this are not read to their end.
 const BODY_CAP: usize = 64 << 20;
@@ -60,11 +64,10 @@ pub(crate) struct Broken {
 impl Sender {
     pub(crate) async fn attempt(
         &self,
-        sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
+        answer: impl Future<Output = reqwest::Result<reqwest::Response>>,
     ) -> Result<Response, Broken> {
-        let mut response = sent.await.map_err(|error| self.broken(error))?;
+        let mut response = answer.await.map_err(|error| self.broken(error))?;
         let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
         let mut body = Gathered::default();
@@ -84,11 +87,12 @@ impl Sender {
                         format!("the answer is longer than {} MiB", BODY_CAP >> 20),
                     )
                     .with_status(status.as_u16())
-                    .with_request_id(request_id(&headers)),
+                    .with_request_id(request_id(response.headers())),
                     permanent: true,
                 });
             }
         }
+        let headers = std::mem::take(response.headers_mut());
         if status.is_redirection() {
             // A redirect would take the credentials along.
             let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
@@ -157,7 +161,7 @@ impl Sender {
 }
 
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["x-request-id", "x-iam-trace-id"]
+    [&REQUEST_ID, &TRACE_ID]
         .into_iter()
         .find_map(|name| headers.get(name)?.to_str().ok().map(str::to_owned))
 }

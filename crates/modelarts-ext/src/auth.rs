@@ -161,6 +161,11 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// reached, is an error that [`Error::is_retryable`] is true for.
     fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>>;
 
+    /// Credentials that are there without asking anybody; what they are for need not wait.
+    fn at_hand(&self) -> Option<Credentials> {
+        None
+    }
+
     /// The service asked for newer credentials than these. When they are still
     /// what would be given, they are to be given no more. Whether there can be
     /// newer ones.
@@ -189,6 +194,10 @@ impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
         (**self).credentials(tools)
     }
 
+    fn at_hand(&self) -> Option<Credentials> {
+        (**self).at_hand()
+    }
+
     fn renew(&self, refused: &Credentials) -> bool {
         (**self).renew(refused)
     }
@@ -205,6 +214,10 @@ impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
 impl ProvideCredentials for Credentials {
     fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(std::future::ready(Ok(self.clone())))
+    }
+
+    fn at_hand(&self) -> Option<Credentials> {
+        Some(self.clone())
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -27,13 +27,20 @@ static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// How many headers are added to most requests, here and by reqwest.
 const ADDED: usize = 5;
 
+/// Whether only the client sets this header, so that none of it is there yet.
+fn is_ours(name: &HeaderName) -> bool {
+    *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
+}
+
 /// A copy that can be changed. reqwest's own would have no room for more headers.
-pub(crate) fn copy(request: &Request) -> Result<Request, Error> {
+fn copy(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     let headers = copy.headers_mut();
     headers.reserve(request.headers().len() + ADDED);
     for (name, value) in request.headers() {
-        headers.append(name, value.clone());
+        if !is_ours(name) {
+            headers.append(name, value.clone());
+        }
     }
     if let Some(body) = request.body() {
         let body = body.as_bytes().ok_or_else(|| {
@@ -52,19 +59,21 @@ pub(crate) struct Used {
 }
 
 impl Sender {
-    /// Puts credentials into a request that leaves when our clock is off by `skew`.
+    /// A copy of the request with these credentials, for a gateway whose clock is ahead by
+    /// `skew`.
     pub(crate) fn authorize(
         &self,
-        outgoing: &mut Request,
+        request: &Request,
         credentials: &Credentials,
         skew: i64,
         record: &Record,
-    ) -> Result<(), Error> {
+    ) -> Result<Request, Error> {
+        let mut outgoing = copy(request)?;
         match &*credentials.0 {
             Kind::Token(token) => {
                 let headers = outgoing.headers_mut();
-                headers.insert(&AUTH_TOKEN, secret_header("token", token)?);
-                headers.insert(&PROJECT_ID, self.project_id.clone());
+                headers.append(&AUTH_TOKEN, secret_header("token", token)?);
+                headers.append(&PROJECT_ID, self.project_id.clone());
             }
             Kind::Keys {
                 access_key,
@@ -72,7 +81,7 @@ impl Sender {
                 security_token,
             } => {
                 let signed = self.sign(
-                    outgoing,
+                    &mut outgoing,
                     ahead(self.clock.now(), skew),
                     access_key,
                     secret_key,
@@ -85,7 +94,7 @@ impl Sender {
             let value = header("language", language.to_string())?;
             outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
         }
-        Ok(())
+        Ok(outgoing)
     }
 
     /// The time of the gateway, as far as it is known.
@@ -122,7 +131,7 @@ impl Sender {
         if let Some(token) = security_token {
             headers.push((SECURITY_TOKEN.as_str(), token.into()));
         }
-        if let Some(kind) = request.headers().get(CONTENT_TYPE)
+        if let Some(kind) = request.headers().get(&CONTENT_TYPE)
             && let Ok(kind) = kind.to_str()
         {
             headers.push((CONTENT_TYPE.as_str(), kind.into()));
@@ -150,12 +159,12 @@ impl Sender {
             request.url_mut().set_query(Some(&signature.query));
         }
         let headers = request.headers_mut();
-        headers.insert(&DATE, header(sign::DATE, date)?);
-        headers.insert(&PROJECT_ID, self.project_id.clone());
+        headers.append(&DATE, header(sign::DATE, date)?);
+        headers.append(&PROJECT_ID, self.project_id.clone());
         if let Some(token) = security_token {
-            headers.insert(&SECURITY_TOKEN, secret_header("security token", token)?);
+            headers.append(&SECURITY_TOKEN, secret_header("security token", token)?);
         }
-        headers.insert(
+        headers.append(
             AUTHORIZATION,
             secret_header("signature", signature.authorization)?,
         );

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    attempt::request_id,
     auth::{Credentials, Kind, Tools},
     error::{Call, Error, ErrorKind, chain},
     refusal::{self, Refusal},
@@ -199,11 +200,8 @@ impl Authority {
                 .with_status(status)
                 .with_code(code)
         };
-        let id = ["x-request-id", "x-iam-trace-id"]
-            .into_iter()
-            .find_map(|name| reply.headers.get(name)?.to_str().ok().map(str::to_owned));
         error.in_call(Call {
-            request_id: id,
+            request_id: request_id(&reply.headers),
             retry_after: reply.retry_after,
             ..Call::default()
         })

@@ -8,6 +8,7 @@
 use std::{borrow::Cow, time::SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
+use jiff::{Timestamp, tz::Offset};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
@@ -99,28 +100,23 @@ pub(crate) fn sign(
     secret_key: &str,
     signing: &Signing,
 ) -> Signature {
-    let scoped = *signing != Signing::Access;
-    let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = request
-        .headers
-        .iter()
+    let scoped = matches!(signing, Signing::Scoped { .. });
+    let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::with_capacity(request.headers.len());
+    for (name, value) in request.headers {
         // Gateways drop such headers, so signing them would break the signature.
-        .filter(|(name, _)| !name.contains('_'))
-        .map(|(name, value)| {
-            let value = match scoped {
-                true => value
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" ")
-                    .into(),
-                false => value.trim().into(),
-            };
-            let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                true => name.to_ascii_lowercase().into(),
-                false => Cow::Borrowed(*name),
-            };
-            (name, value)
-        })
-        .collect();
+        if name.bytes().any(|byte| byte == b'_') {
+            continue;
+        }
+        let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => name.to_ascii_lowercase().into(),
+            false => Cow::Borrowed(*name),
+        };
+        let value = match scoped {
+            true => blanks_joined(value).into(),
+            false => value.trim().into(),
+        };
+        headers.push((name, value));
+    }
     headers.sort();
     let header = |wanted: &str| {
         headers
@@ -201,12 +197,33 @@ pub(crate) fn sign(
     }
 }
 
-/// The time as the signature has it, such as `20260115T083045Z`.
+/// The time as the signature has it, such as `20260115T083045Z`. Every call needs it; jiff's
+/// formatter, which is made for all formats, was a twentieth of what a call adds to HTTP.
 pub(crate) fn date(time: SystemTime) -> String {
-    jiff::Timestamp::try_from(time)
-        .unwrap_or_default()
-        .strftime("%Y%m%dT%H%M%SZ")
-        .to_string()
+    let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
+    let year = time.year();
+    let mut date = String::with_capacity(16);
+    two_digits(&mut date, year / 100);
+    two_digits(&mut date, year % 100);
+    two_digits(&mut date, time.month().into());
+    two_digits(&mut date, time.day().into());
+    date.push('T');
+    two_digits(&mut date, time.hour().into());
+    two_digits(&mut date, time.minute().into());
+    two_digits(&mut date, time.second().into());
+    date.push('Z');
+    date
+}
+
+fn two_digits(text: &mut String, number: i16) {
+    for digit in [number / 10, number] {
+        let digit = u8::try_from(digit.rem_euclid(10)).unwrap_or_default();
+        text.push(char::from(b'0' + digit));
+    }
+}
+
+fn blanks_joined(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
@@ -523,5 +540,8 @@ mod tests {
     fn date_is_in_utc_without_separators() {
         let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_768_465_845);
         assert_eq!(date(time), "20260115T083045Z");
+        assert_eq!(date(SystemTime::UNIX_EPOCH), "19700101T000000Z");
+        let leap_day = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(951_868_799);
+        assert_eq!(date(leap_day), "20000229T235959Z");
     }
 }

@@ -19,7 +19,7 @@ use tracing::{Instrument, Span};
 use crate::{
     attempt::{Broken, request_id},
     auth::{ProvideCredentials, Tools},
-    authorize::{Used, copy},
+    authorize::Used,
     budget::Budget,
     clock::{Clock, since},
     error::{Error, ErrorKind},
@@ -110,12 +110,12 @@ impl Sender {
     ) -> Result<Response, Error> {
         let record = Record::current();
         let started = self.clock.now();
-        record.update(|facts| facts.operation = Some(operation.id));
         let result = self
             .attempts(http, request, operation, &record, started)
             .await;
         let elapsed = since(&*self.clock, started);
         record.update(|facts| {
+            facts.operation = Some(operation.id);
             facts.elapsed = elapsed;
             if span.is_disabled() {
                 return;
@@ -141,7 +141,7 @@ impl Sender {
         record: &Record,
         started: SystemTime,
     ) -> Result<Response, Error> {
-        let mut ceilings = None;
+        let mut retries = 0;
         let mut second_chance = SecondChance::default();
         self.shared.budget.deposit();
         let mut left = self.timeout;
@@ -149,16 +149,20 @@ impl Sender {
             let mut used = None;
             let mut outcome = {
                 let attempt = pin!(async {
-                    let credentials = self.credentials.credentials(&self.tools);
-                    let credentials = credentials.await.map_err(not_sent)?;
+                    let credentials = match self.credentials.at_hand() {
+                        Some(credentials) => credentials,
+                        None => {
+                            let asked = self.credentials.credentials(&self.tools);
+                            asked.await.map_err(not_sent)?
+                        }
+                    };
                     // Other calls may find out about the clock meanwhile.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
-                    let mut outgoing = copy(request).map_err(not_sent)?;
-                    self.authorize(&mut outgoing, &credentials, skew, record)
-                        .map_err(not_sent)?;
+                    let outgoing = self.authorize(request, &credentials, skew, record);
+                    // Made here, so that the request is not kept while the answer is waited for.
+                    let answer = http.execute(outgoing.map_err(not_sent)?);
                     used = Some(Used { credentials, skew });
-                    record.update(|facts| facts.attempts += 1);
-                    self.attempt(http.execute(outgoing)).await
+                    self.attempt(answer).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => outcome,
@@ -170,6 +174,9 @@ impl Sender {
                 broken.attempt = Attempt::NotSent;
             }
             let (attempt, wait, permanent) = match &outcome {
+                Ok(answer) if answer.status.is_success() => {
+                    (Attempt::Answer(answer.status), None, false)
+                }
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
                     retry_after(&answer.headers, || self.now()),
@@ -179,6 +186,7 @@ impl Sender {
                 Err(broken) => (broken.attempt, broken.error.retry_after(), broken.permanent),
             };
             record.update(|facts| {
+                facts.attempts += u32::from(used.is_some());
                 facts.uncertain |= is_uncertain(attempt);
                 facts.retry_after = wait;
                 (facts.status, facts.request_id) = match &outcome {
@@ -203,7 +211,7 @@ impl Sender {
             }
             let again = !permanent && may_retry(operation.effect, attempt);
             let pause = again
-                .then(|| ceilings.get_or_insert_with(|| self.retry.ceilings()).next())
+                .then(|| self.retry.ceilings().nth(retries))
                 .flatten()
                 .map(|ceiling| pause(wait, ceiling))
                 .filter(|pause| {
@@ -216,6 +224,7 @@ impl Sender {
             };
             tracing::debug!(?attempt, ?pause, "sending again");
             self.clock.sleep(pause).await;
+            retries += 1;
             left = self.left(started);
         }
     }
