@@ -5,7 +5,7 @@
 //!    enforce; what it loses is kept as facts.
 //! 2. progenitor makes Rust of the rest.
 //! 3. [`rewrite`]: decoding becomes lenient and fills objects in place, large objects of
-//!    answers are boxed, patterns become plain code, calls lose what they do for nothing,
+//!    answers are boxed, patterns become plain code, calls go through `crate::send`,
 //!    open enumerations and tables join, builders of types that only the service makes go
 //!    away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
@@ -77,7 +77,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     settings
         .with_interface(InterfaceStyle::Builder)
         .with_tag(TagStyle::Merged)
-        // Without hooks requests would leave unsigned; so their absence must not compile.
+        // A call that went on using hooks would leave unsigned; so it must not compile.
         .with_hooks(HooksMode::Expected)
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")

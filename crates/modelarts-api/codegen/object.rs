@@ -53,6 +53,7 @@ pub fn object(object: &mut ItemStruct) -> Option<Item> {
         crate::complete_object! { #ident { #(#needed),*; #(#optional),* } }
     })
 }
+
 /// schemars reads serde's attributes too: the name, and that a list may be missing.
 fn only_for_schemas(field: &mut Field) {
     let renamed = field

@@ -188,8 +188,8 @@ impl OpenEnum {
             }
 
             impl crate::lenient::Lenient for #name {
-                fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-                    crate::lenient::Place::Word(slot)
+                fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+                    crate::lenient::Target::Word(slot)
                 }
             }
 

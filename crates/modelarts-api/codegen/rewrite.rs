@@ -31,8 +31,8 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     Ok(file)
 }
 
-/// `const _: () = { fn assert_client_hooks() .. }`: our hooks are checked by
-/// being written in the same crate, and a private constant needs no snapshot.
+/// `const _: () = { fn assert_client_hooks() .. }`: there are no hooks, because no call uses
+/// them any more.
 fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
@@ -200,13 +200,13 @@ fn display(ident: &syn::Ident) -> Item {
     }
 }
 
-/// Says which kind of place a value goes to.
+/// Says which kind of target a value goes to.
 fn lenient(ident: &syn::Ident, kind: &str) -> Item {
     let kind = format_ident!("{kind}");
     parse_quote! {
         impl crate::lenient::Lenient for #ident {
-            fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-                crate::lenient::Place::#kind(slot)
+            fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+                crate::lenient::Target::#kind(slot)
             }
         }
     }

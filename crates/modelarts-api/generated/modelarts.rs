@@ -2889,8 +2889,8 @@ impl<'de> ::serde::Deserialize<'de> for AccessMethod {
     }
 }
 impl crate::lenient::Lenient for AccessMethod {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3014,8 +3014,8 @@ impl<'de> ::serde::Deserialize<'de> for AffinityGroupLevel {
     }
 }
 impl crate::lenient::Lenient for AffinityGroupLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3139,8 +3139,8 @@ impl<'de> ::serde::Deserialize<'de> for AffinityType {
     }
 }
 impl crate::lenient::Lenient for AffinityType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3342,8 +3342,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmId {
     }
 }
 impl crate::lenient::Lenient for AlgorithmId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for AlgorithmId {
@@ -3725,8 +3725,8 @@ impl crate::lenient::Wrapper for AlgorithmShareInfo {
     }
 }
 impl crate::lenient::Lenient for AlgorithmShareInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///Field that a list of algorithms is sorted by. Only `create_time` is documented; `name` is used by a client that the vendor maintains.
@@ -3826,8 +3826,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSortField {
     }
 }
 impl crate::lenient::Lenient for AlgorithmSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3931,8 +3931,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSource {
     }
 }
 impl crate::lenient::Lenient for AlgorithmSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4076,8 +4076,8 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmTagKey {
     }
 }
 impl crate::lenient::Lenient for AlgorithmTagKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4316,8 +4316,8 @@ impl<'de> ::serde::Deserialize<'de> for AssetVisibility {
     }
 }
 impl crate::lenient::Lenient for AssetVisibility {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4658,8 +4658,8 @@ impl<'de> ::serde::Deserialize<'de> for ChannelDataType {
     }
 }
 impl crate::lenient::Lenient for ChannelDataType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5119,8 +5119,8 @@ impl<'de> ::serde::Deserialize<'de> for DatasetAttribute {
     }
 }
 impl crate::lenient::Lenient for DatasetAttribute {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5172,8 +5172,8 @@ impl crate::lenient::Wrapper for DatasetConstraint {
     }
 }
 impl crate::lenient::Lenient for DatasetConstraint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are text or lists of text.
@@ -5213,8 +5213,8 @@ impl crate::lenient::Wrapper for DatasetConstraintRequest {
     }
 }
 impl crate::lenient::Lenient for DatasetConstraintRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///A data set of ModelArts as input.
@@ -5446,8 +5446,8 @@ impl<'de> ::serde::Deserialize<'de> for EventLevel {
     }
 }
 impl crate::lenient::Lenient for EventLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5563,8 +5563,8 @@ impl<'de> ::serde::Deserialize<'de> for EventSource {
     }
 }
 impl crate::lenient::Lenient for EventSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5695,8 +5695,8 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentId {
     }
 }
 impl crate::lenient::Lenient for ExperimentId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for ExperimentId {
@@ -5890,8 +5890,8 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentSortField {
     }
 }
 impl crate::lenient::Lenient for ExperimentSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6055,8 +6055,8 @@ impl<'de> ::serde::Deserialize<'de> for FaultScenario {
     }
 }
 impl crate::lenient::Lenient for FaultScenario {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6250,8 +6250,8 @@ impl<'de> ::serde::Deserialize<'de> for FilterKey {
     }
 }
 impl crate::lenient::Lenient for FilterKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6332,8 +6332,8 @@ impl ::std::convert::TryFrom<::std::string::String> for FilterOperator {
     }
 }
 impl crate::lenient::Lenient for FilterOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///A product of a fine-tuning job: the final model or a checkpoint.
@@ -6474,8 +6474,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningArtifactType {
     }
 }
 impl crate::lenient::Lenient for FineTuningArtifactType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6597,8 +6597,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningChart {
     }
 }
 impl crate::lenient::Lenient for FineTuningChart {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6852,8 +6852,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetSource {
     }
 }
 impl crate::lenient::Lenient for FineTuningDatasetSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6969,8 +6969,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetStep {
     }
 }
 impl crate::lenient::Lenient for FineTuningDatasetStep {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7245,8 +7245,8 @@ impl crate::lenient::Wrapper for FineTuningMetricPoint {
     }
 }
 impl crate::lenient::Lenient for FineTuningMetricPoint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///Metrics of a fine-tuning job.
@@ -7368,8 +7368,8 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningModelType {
     }
 }
 impl crate::lenient::Lenient for FineTuningModelType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7665,8 +7665,8 @@ impl<'de> ::serde::Deserialize<'de> for FlavorType {
     }
 }
 impl crate::lenient::Lenient for FlavorType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7841,8 +7841,8 @@ impl<'de> ::serde::Deserialize<'de> for HyperparameterName {
     }
 }
 impl crate::lenient::Lenient for HyperparameterName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for HyperparameterName {
@@ -8081,8 +8081,8 @@ impl<'de> ::serde::Deserialize<'de> for JobAction {
     }
 }
 impl crate::lenient::Lenient for JobAction {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8536,8 +8536,8 @@ impl<'de> ::serde::Deserialize<'de> for JobKind {
     }
 }
 impl crate::lenient::Lenient for JobKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8648,8 +8648,8 @@ impl<'de> ::serde::Deserialize<'de> for JobListType {
     }
 }
 impl crate::lenient::Lenient for JobListType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8976,8 +8976,8 @@ impl<'de> ::serde::Deserialize<'de> for JobSortField {
     }
 }
 impl crate::lenient::Lenient for JobSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9278,8 +9278,8 @@ impl<'de> ::serde::Deserialize<'de> for JobTopologyLevel {
     }
 }
 impl crate::lenient::Lenient for JobTopologyLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9351,8 +9351,8 @@ impl ::std::convert::TryFrom<::std::string::String> for Language {
     }
 }
 impl crate::lenient::Lenient for Language {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///One page of algorithms. Go on while pages are full; do not page by `total` or `count`.
@@ -9545,8 +9545,8 @@ impl crate::lenient::Wrapper for ListTrainingJobTasksResponse {
     }
 }
 impl crate::lenient::Lenient for ListTrainingJobTasksResponse {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::List(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
     }
 }
 ///One page of tagged jobs.
@@ -9820,8 +9820,8 @@ impl ::std::convert::TryFrom<::std::string::String> for LogLinkType {
     }
 }
 impl crate::lenient::Lenient for LogLinkType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///The end of the log of a task.
@@ -9948,8 +9948,8 @@ impl<'de> ::serde::Deserialize<'de> for LogVersion {
     }
 }
 impl crate::lenient::Lenient for LogVersion {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10107,8 +10107,8 @@ impl<'de> ::serde::Deserialize<'de> for MetricName {
     }
 }
 impl crate::lenient::Lenient for MetricName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10308,8 +10308,8 @@ impl ::std::convert::TryFrom<::std::string::String> for NodeSelectorOperator {
     }
 }
 impl crate::lenient::Lenient for NodeSelectorOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///Chooses nodes by label; one matching term is enough.
@@ -10552,8 +10552,8 @@ impl<'de> ::serde::Deserialize<'de> for NotificationEvent {
     }
 }
 impl crate::lenient::Lenient for NotificationEvent {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11064,8 +11064,8 @@ impl<'de> ::serde::Deserialize<'de> for ParameterType {
     }
 }
 impl crate::lenient::Lenient for ParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11181,8 +11181,8 @@ impl<'de> ::serde::Deserialize<'de> for ParameterValidType {
     }
 }
 impl crate::lenient::Lenient for ParameterValidType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11401,8 +11401,8 @@ impl<'de> ::serde::Deserialize<'de> for Phase {
     }
 }
 impl crate::lenient::Lenient for Phase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11453,8 +11453,8 @@ impl crate::lenient::Wrapper for PoolInfo {
     }
 }
 impl crate::lenient::Lenient for PoolInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///Placement that is wished for.
@@ -11560,8 +11560,8 @@ impl<'de> ::serde::Deserialize<'de> for ProjectId {
     }
 }
 impl crate::lenient::Lenient for ProjectId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for ProjectId {
@@ -11721,8 +11721,8 @@ impl<'de> ::serde::Deserialize<'de> for QuotaResource {
     }
 }
 impl crate::lenient::Lenient for QuotaResource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11911,8 +11911,8 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryKind {
     }
 }
 impl crate::lenient::Lenient for RecoveryKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12062,8 +12062,8 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryResult {
     }
 }
 impl crate::lenient::Lenient for RecoveryResult {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12150,8 +12150,8 @@ impl ::std::convert::TryFrom<::std::string::String> for ReportType {
     }
 }
 impl crate::lenient::Lenient for ReportType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///Placement that must hold.
@@ -12254,8 +12254,8 @@ impl crate::lenient::Wrapper for ResourceDetail {
     }
 }
 impl crate::lenient::Lenient for ResourceDetail {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Table(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Table(slot)
     }
 }
 ///A job, as the tag service sees it.
@@ -12404,8 +12404,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceMatchKey {
     }
 }
 impl crate::lenient::Lenient for ResourceMatchKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12534,8 +12534,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourcePolicy {
     }
 }
 impl crate::lenient::Lenient for ResourcePolicy {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12687,8 +12687,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementKey {
     }
 }
 impl crate::lenient::Lenient for ResourceRequirementKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12793,8 +12793,8 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementOperator {
     }
 }
 impl crate::lenient::Lenient for ResourceRequirementOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12931,8 +12931,8 @@ impl ::std::convert::TryFrom<::std::string::String> for RetentionMode {
     }
 }
 impl crate::lenient::Lenient for RetentionMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///Whether the record of a job ages away.
@@ -13066,8 +13066,8 @@ impl<'de> ::serde::Deserialize<'de> for RewardMode {
     }
 }
 impl crate::lenient::Lenient for RewardMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13192,8 +13192,8 @@ impl<'de> ::serde::Deserialize<'de> for RoutePlanStatus {
     }
 }
 impl crate::lenient::Lenient for RoutePlanStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13331,8 +13331,8 @@ impl<'de> ::serde::Deserialize<'de> for RuntimeType {
     }
 }
 impl crate::lenient::Lenient for RuntimeType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13485,8 +13485,8 @@ impl<'de> ::serde::Deserialize<'de> for SaveImageStatus {
     }
 }
 impl crate::lenient::Lenient for SaveImageStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13662,8 +13662,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmName {
     }
 }
 impl crate::lenient::Lenient for SearchAlgorithmName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmName {
@@ -13776,8 +13776,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmType {
     }
 }
 impl crate::lenient::Lenient for SearchAlgorithmType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmType {
@@ -13914,8 +13914,8 @@ impl<'de> ::serde::Deserialize<'de> for SearchParameterType {
     }
 }
 impl crate::lenient::Lenient for SearchParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14101,8 +14101,8 @@ impl<'de> ::serde::Deserialize<'de> for SecondaryPhase {
     }
 }
 impl crate::lenient::Lenient for SecondaryPhase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14294,8 +14294,8 @@ impl ::std::convert::TryFrom<::std::string::String> for SortOrder {
     }
 }
 impl crate::lenient::Lenient for SortOrder {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 ///Access by SSH.
@@ -14486,8 +14486,8 @@ impl<'de> ::serde::Deserialize<'de> for StageName {
     }
 }
 impl crate::lenient::Lenient for StageName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14618,8 +14618,8 @@ impl<'de> ::serde::Deserialize<'de> for StartType {
     }
 }
 impl crate::lenient::Lenient for StartType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14786,8 +14786,8 @@ impl<'de> ::serde::Deserialize<'de> for SummaryLogType {
     }
 }
 impl crate::lenient::Lenient for SummaryLogType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15162,8 +15162,8 @@ impl<'de> ::serde::Deserialize<'de> for TaskId {
     }
 }
 impl crate::lenient::Lenient for TaskId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TaskId {
@@ -15482,8 +15482,8 @@ impl<'de> ::serde::Deserialize<'de> for TaskRole {
     }
 }
 impl crate::lenient::Lenient for TaskRole {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15621,8 +15621,8 @@ impl<'de> ::serde::Deserialize<'de> for TextLanguage {
     }
 }
 impl crate::lenient::Lenient for TextLanguage {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15726,8 +15726,8 @@ impl<'de> ::serde::Deserialize<'de> for TimeUnit {
     }
 }
 impl crate::lenient::Lenient for TimeUnit {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15861,8 +15861,8 @@ impl<'de> ::serde::Deserialize<'de> for TrainType {
     }
 }
 impl crate::lenient::Lenient for TrainType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16091,8 +16091,8 @@ impl<'de> ::serde::Deserialize<'de> for TrainingJobId {
     }
 }
 impl crate::lenient::Lenient for TrainingJobId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TrainingJobId {
@@ -16250,8 +16250,8 @@ impl<'de> ::serde::Deserialize<'de> for TransferMode {
     }
 }
 impl crate::lenient::Lenient for TransferMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16347,8 +16347,8 @@ impl<'de> ::serde::Deserialize<'de> for TrialId {
     }
 }
 impl crate::lenient::Lenient for TrialId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Place<'_> {
-        crate::lenient::Place::Word(slot)
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TrialId {

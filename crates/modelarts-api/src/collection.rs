@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::{
     dropped::{Level, Pass},
     lenient::Lenient,
-    place::{Place, Reader},
+    target::{Reader, Target},
 };
 
 /// Reads one value into a place, and says whether that worked.
-pub type Read<'a> = &'a mut dyn FnMut(Place<'_>) -> bool;
+pub type Read<'a> = &'a mut dyn FnMut(Target<'_>) -> bool;
 
 /// A list that grows by what is read.
 pub trait List {

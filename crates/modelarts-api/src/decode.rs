@@ -10,7 +10,7 @@ use crate::{
     dropped::{Dropped, Pass},
     lenient::Lenient,
     object::Slot,
-    place::Reader,
+    target::Reader,
 };
 
 /// Is told about each body that was decoded, when a transport has put one into the

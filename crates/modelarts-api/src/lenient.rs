@@ -3,7 +3,7 @@
 //! The documents and the wire disagree in small ways: totals are text in one
 //! answer and numbers in the next, lists and objects come as `null`, a list of
 //! one comes as the object itself. Every generated type says with [`Lenient`] which
-//! [`Place`] it is, and a place takes all of that without buffering, so that users
+//! [`Target`] it is, and a target takes all of that without buffering, so that users
 //! see plain `i64`, `String`, `Vec` and `bool`.
 //!
 //! What cannot be understood inside a list costs that element and no more:
@@ -18,21 +18,21 @@ use serde_json::{Map, Value};
 
 use crate::dropped::Pass;
 pub use crate::{
-    collection::{List, Table, Wrapper},
+    collection::{List, Read, Table, Wrapper},
     dropped::Dropped,
-    object::{Make, Nested, Object},
-    place::Place,
+    object::{Fill, Make, Nested, Object},
+    target::Target,
 };
 
 /// A type that can be read from every spelling that was seen for it.
 pub trait Lenient: Sized {
     /// Where a value of this type goes. The slot stays or becomes empty when the service
     /// says nothing (`null`, or blank text where a number or an object belongs).
-    fn place(slot: &mut Option<Self>) -> Place<'_>;
+    fn place(slot: &mut Option<Self>) -> Target<'_>;
 
     /// As [`place`](Self::place), for a value inside a list or map. Where any JSON is
     /// admitted, `null` is a value: leaving it out would shift the cells of a row.
-    fn element(slot: &mut Option<Self>) -> Place<'_> {
+    fn element(slot: &mut Option<Self>) -> Target<'_> {
         Self::place(slot)
     }
 }
@@ -74,58 +74,58 @@ impl<T: FromStr<Err: Display>> Word for Option<T> {
 }
 
 impl Lenient for String {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Text(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Text(slot)
     }
 }
 
 impl Lenient for i64 {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Integer(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Integer(slot)
     }
 }
 
 impl Lenient for f64 {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Number(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Number(slot)
     }
 }
 
 impl Lenient for bool {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Flag(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Flag(slot)
     }
 }
 
 impl Lenient for Value {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Any(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Any(slot)
     }
-    fn element(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Cell(slot)
+    fn element(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Cell(slot)
     }
 }
 
 impl<T: Lenient> Lenient for Vec<T> {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::List(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::List(slot)
     }
 }
 
 impl<T: Lenient> Lenient for BTreeMap<String, T> {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Table(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Table(slot)
     }
 }
 
 impl Lenient for Map<String, Value> {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Table(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Table(slot)
     }
 }
 
 impl<T: Object + Default> Lenient for Box<T> {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Object(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Object(slot)
     }
 }

@@ -46,10 +46,10 @@ pub mod lenient;
 pub mod object;
 mod operation;
 mod pattern;
-mod place;
 mod response;
 mod secret;
 mod segment;
+mod target;
 mod transport;
 
 pub use field::{Field, Shape};

@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 
 use crate::{
     dropped::Pass,
-    lenient::{Lenient, Place},
+    lenient::{Lenient, Target},
 };
 
 /// What has fields.
 pub trait Object {
     /// The field of this name, if there is one.
-    fn field(&mut self, name: &str) -> Option<Place<'_>>;
+    fn field(&mut self, name: &str) -> Option<Target<'_>>;
 }
 
 /// Puts fields into an object.
@@ -87,18 +87,7 @@ macro_rules! object {
                 $crate::object::in_place(slot, fill)
             }
         }
-        impl $crate::lenient::Lenient for $object {
-            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::lenient::Place<'_> {
-                $crate::lenient::Place::Object(slot)
-            }
-        }
-        impl<'de> ::serde::Deserialize<'de> for $object {
-            fn deserialize<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<Self, D::Error> {
-                $crate::object::deserialize(deserializer)
-            }
-        }
+        $crate::object!(@lenient $object);
         impl ::serde::Serialize for $object {
             fn serialize<S: ::serde::Serializer>(
                 &self,
@@ -113,12 +102,26 @@ macro_rules! object {
             }
         }
     };
+    (@lenient $object:ident) => {
+        impl $crate::lenient::Lenient for $object {
+            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::lenient::Target<'_> {
+                $crate::lenient::Target::Object(slot)
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for $object {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                $crate::object::deserialize(deserializer)
+            }
+        }
+    };
     (@read $object:ident { $($field:ident: $name:literal),* $(,)? }) => {
         impl $crate::object::Object for $object {
             fn field(
                 &mut self,
                 name: &str,
-            ) -> ::std::option::Option<$crate::lenient::Place<'_>> {
+            ) -> ::std::option::Option<$crate::lenient::Target<'_>> {
                 ::std::option::Option::Some(match name {
                     $($name => $crate::object::Slot::place(&mut self.$field),)*
                     _ => return ::std::option::Option::None,
@@ -159,18 +162,7 @@ macro_rules! complete_object {
                 }
             }
         };
-        impl $crate::lenient::Lenient for $object {
-            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::lenient::Place<'_> {
-                $crate::lenient::Place::Object(slot)
-            }
-        }
-        impl<'de> ::serde::Deserialize<'de> for $object {
-            fn deserialize<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::std::result::Result<Self, D::Error> {
-                $crate::object::deserialize(deserializer)
-            }
-        }
+        $crate::object!(@lenient $object);
     };
 }
 
@@ -179,14 +171,14 @@ macro_rules! complete_object {
 /// What a field holds: something, or nothing.
 pub trait Slot {
     /// Where its value goes.
-    fn place(&mut self) -> Place<'_>;
+    fn place(&mut self) -> Target<'_>;
 
     /// Whether there is nothing to write.
     fn is_vacant(&self) -> bool;
 }
 
 impl<T: Lenient> Slot for Option<T> {
-    fn place(&mut self) -> Place<'_> {
+    fn place(&mut self) -> Target<'_> {
         T::place(self)
     }
     fn is_vacant(&self) -> bool {
@@ -195,8 +187,8 @@ impl<T: Lenient> Slot for Option<T> {
 }
 
 impl<T: Lenient> Slot for Vec<T> {
-    fn place(&mut self) -> Place<'_> {
-        Place::List(self)
+    fn place(&mut self) -> Target<'_> {
+        Target::List(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
@@ -204,8 +196,8 @@ impl<T: Lenient> Slot for Vec<T> {
 }
 
 impl<T: Lenient> Slot for BTreeMap<String, T> {
-    fn place(&mut self) -> Place<'_> {
-        Place::Table(self)
+    fn place(&mut self) -> Target<'_> {
+        Target::Table(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
@@ -213,8 +205,8 @@ impl<T: Lenient> Slot for BTreeMap<String, T> {
 }
 
 impl Slot for Map<String, Value> {
-    fn place(&mut self) -> Place<'_> {
-        Place::Table(self)
+    fn place(&mut self) -> Target<'_> {
+        Target::Table(self)
     }
     fn is_vacant(&self) -> bool {
         self.is_empty()
@@ -239,14 +231,14 @@ pub fn write<T: Slot + Serialize, M: SerializeMap>(
 struct Field<'a>(&'a mut dyn Object);
 
 impl<'de, 'a> DeserializeSeed<'de> for Field<'a> {
-    type Value = Option<Place<'a>>;
+    type Value = Option<Target<'a>>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
 impl<'a> Visitor<'_> for Field<'a> {
-    type Value = Option<Place<'a>>;
+    type Value = Option<Target<'a>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")

@@ -4,7 +4,7 @@ use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::lenient::{Lenient, Place};
+use crate::lenient::{Lenient, Target};
 
 /// A secret that came from the service, such as an access token of a notebook.
 ///
@@ -53,8 +53,8 @@ impl FromStr for Secret {
 }
 
 impl Lenient for Secret {
-    fn place(slot: &mut Option<Self>) -> Place<'_> {
-        Place::Word(slot)
+    fn place(slot: &mut Option<Self>) -> Target<'_> {
+        Target::Word(slot)
     }
 }
 

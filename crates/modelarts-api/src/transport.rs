@@ -65,9 +65,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A [`TransportError::Other`] on its way through generated code, which has no
-/// place for it: it travels as an extension of an answer with status 999, which
-/// no operation documents, and so arrives as `Error::UnexpectedResponse`.
+/// A [`TransportError::Other`] on its way out of a call, whose error has no place for it: it
+/// travels as an extension of the response in `Error::UnexpectedResponse`.
 #[derive(Clone, Debug)]
 pub struct Failure(Arc<Mutex<Option<BoxError>>>);
 

@@ -154,7 +154,7 @@ fn a_flag() {
     ] {
         assert_eq!(whole("flag", json).flag, value, "{json}");
     }
-    for json in ["2", "-1", "18446744073709551615", "\"yes\"", "{}"] {
+    for json in ["2", "-1", "1.0", "18446744073709551615", "\"yes\"", "{}"] {
         assert!(error("flag", json).starts_with("flag: invalid"), "{json}");
     }
 }
@@ -211,7 +211,18 @@ fn an_object() {
 
 #[test]
 fn anything() {
-    for json in ["5", "\"a\"", "[null]", r#"{"a":null}"#] {
+    for json in [
+        "5",
+        "true",
+        "1.5",
+        "-1",
+        "18446744073709551615",
+        "\"a\"",
+        "\"\"",
+        "\" \"",
+        "[null]",
+        r#"{"a":null}"#,
+    ] {
         let value: Value = serde_json::from_str(json).unwrap();
         assert_eq!(whole("anything", json).anything, Some(value));
     }
@@ -227,6 +238,8 @@ fn a_list() {
         ("null", vec![]),
         ("\"\"", vec![]),
         ("\"a\"", vec!["a"]),
+        // Blank text is text.
+        ("\" \"", vec![" "]),
     ] {
         assert_eq!(whole("texts", json).texts, value, "{json}");
     }
@@ -282,8 +295,11 @@ fn cells_of_a_table_keep_their_places() {
         data: Vec<Vec<Value>>,
     }
     object!(Table { data: "data" });
-    let table: Table = serde_json::from_str(r#"{"data":[["a",null,{"b":1}]]}"#).unwrap();
-    assert_eq!(table.data, [vec![json!("a"), json!(null), json!({"b": 1})]]);
+    let table: Table = serde_json::from_str(r#"{"data":[["a",null,"",{"b":1}]]}"#).unwrap();
+    assert_eq!(
+        table.data,
+        [vec![json!("a"), json!(null), json!(""), json!({"b": 1})]]
+    );
 }
 
 #[test]

@@ -327,6 +327,28 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
 }
 
 #[tokio::test]
+async fn a_name_in_a_path_stays_in_its_segment() {
+    for (name, segment) in [
+        ("lr:0", "lr%3A0"),
+        ("a\\..\\b", "a%5C..%5Cb"),
+        ("lr_0", "lr_0"),
+    ] {
+        let (client, fake) = Fake::answering(200, "{}");
+        client
+            .show_auto_search_param_analysis_result_path()
+            .project_id("p")
+            .training_job_id("job-1")
+            .parameter_name(name)
+            .send()
+            .await
+            .unwrap();
+        let path = fake.only().0.url().path().to_owned();
+        assert!(path.contains(&format!("/{segment}")), "{path}");
+        assert_eq!(path.matches("..").count(), segment.matches("..").count());
+    }
+}
+
+#[tokio::test]
 async fn the_observer_is_told_what_was_left_out() {
     #[derive(Default)]
     struct Notes(Mutex<Vec<(Bytes, Dropped)>>);

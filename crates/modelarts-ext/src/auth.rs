@@ -161,7 +161,9 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// reached, is an error that [`Error::is_retryable`] is true for.
     fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// Credentials that are there without asking anybody; what they are for need not wait.
+    /// Credentials that are valid now and there without asking anybody. This is asked first,
+    /// and [`credentials`](Self::credentials) only when there are none. It must not block, nor
+    /// give what it was told to [`renew`](Self::renew).
     fn at_hand(&self) -> Option<Credentials> {
         None
     }

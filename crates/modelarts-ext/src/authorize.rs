@@ -27,14 +27,17 @@ static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// How many headers are added to most requests, here and by reqwest.
 const ADDED: usize = 5;
 
-/// Whether only the client sets this header, so that none of it is there yet.
+/// Whether only the client sets this header, whatever kind of credentials it has.
 fn is_ours(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// A copy that can be changed. reqwest's own would have no room for more headers.
+/// A copy that can be changed, without the headers that only the client sets. That of reqwest
+/// would have no room for more headers.
 fn copy(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
+    *copy.timeout_mut() = request.timeout().copied();
+    *copy.version_mut() = request.version();
     let headers = copy.headers_mut();
     headers.reserve(request.headers().len() + ADDED);
     for (name, value) in request.headers() {

@@ -14,13 +14,15 @@ use serde_json::Value;
 
 use crate::{answer::Answer, client::Client, error::Error};
 
+// Looked for when this is compiled.
+#[allow(clippy::panic)]
+const OPERATION: &Operation = match Operation::named("create_training_job") {
+    Some(operation) => operation,
+    None => panic!("no operation has this method"),
+};
+
 pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<TrainingJob>, Error> {
-    let Some(operation) = Operation::named("create_training_job") else {
-        return Err(Error::invalid(
-            "the description has no operation that makes jobs",
-        ));
-    };
-    let path = operation.path.replace("{project_id}", client.project_id());
+    let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
             .client()
@@ -28,7 +30,7 @@ pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<Trainin
             .header(ACCEPT, "application/json")
             .json(body)
             .build()?;
-        let response = modelarts_api::send(api, request, operation).await?;
+        let response = modelarts_api::send(api, request, OPERATION).await?;
         match response.status.as_u16() {
             200..=299 => decode::response(response),
             400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),

@@ -117,9 +117,6 @@ impl Sender {
         record.update(|facts| {
             facts.operation = Some(operation.id);
             facts.elapsed = elapsed;
-            if span.is_disabled() {
-                return;
-            }
             span.record("attempts", facts.attempts);
             span.record("status", facts.status);
             span.record("request_id", facts.request_id.as_deref());
@@ -174,9 +171,6 @@ impl Sender {
                 broken.attempt = Attempt::NotSent;
             }
             let (attempt, wait, permanent) = match &outcome {
-                Ok(answer) if answer.status.is_success() => {
-                    (Attempt::Answer(answer.status), None, false)
-                }
                 Ok(answer) => (
                     Attempt::Answer(answer.status),
                     retry_after(&answer.headers, || self.now()),

@@ -159,7 +159,8 @@ async fn a_success_that_no_document_knows() {
 
 #[tokio::test]
 async fn nothing_yet() {
-    let answer = "HTTP/1.1 204 No Content\r\nconnection: close\r\nx-request-id: r1\r\n\r\n";
+    let answer = "HTTP/1.1 204 No Content\r\nconnection: close\r\nx-request-id: r1\r\n\
+                  retry-after: 7\r\n\r\n";
     let (server, _, client) = scripted([Reply::Bytes(answer.into())]).await;
     let error = refused(
         client
@@ -178,6 +179,7 @@ async fn nothing_yet() {
     );
     assert!(error.is_not_ready() && error.is_retryable());
     assert_eq!(error.kind(), ErrorKind::NotReady);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
     assert_eq!(error.attempts(), 1);
     assert_eq!(server.requests().len(), 1);
 }

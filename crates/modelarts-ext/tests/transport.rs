@@ -7,12 +7,16 @@
 
 mod support;
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures::TryStreamExt;
 use modelarts_ext::{
-    ErrorKind, RetryPolicy,
-    types::{Language, Phase},
+    Client, Credentials, Error, ErrorKind, ProvideCredentials, RetryPolicy, Tools,
+    api::{self, BoxFuture, ClientInfo, Operation},
+    types::{Language, Phase, TrainingJob},
 };
 use support::{Reply, Server, TestClock, json_answer, message, read_request, refused};
 use tokio::{
@@ -250,4 +254,99 @@ async fn a_gateway_without_such_an_api_does_not_say_that_a_job_is_missing() {
         let error = refused(client.training_jobs().get("j").await);
         assert!(error.is_throttled(), "{prefix}");
     }
+}
+
+/// Sends a request of its own, with headers that only the client sets.
+async fn own_request(client: &Client) {
+    let operation = Operation::named("show_training_job_details").unwrap();
+    let call = async |api: &api::Client| {
+        let mut request = api
+            .client()
+            .get(format!("{}/v2/p/training-jobs/j", api.baseurl()));
+        for name in [
+            "authorization",
+            "x-auth-token",
+            "x-project-id",
+            "x-sdk-date",
+            "x-security-token",
+        ] {
+            request = request.header(name, "mine");
+        }
+        let request = request.header("x-other", "mine").build()?;
+        api::decode::response::<TrainingJob, _>(api::send(api, request, operation).await?)
+    };
+    client.call(call).await.unwrap();
+}
+
+#[tokio::test]
+async fn headers_of_the_client_are_there_once_and_only_those_that_it_needs() {
+    let clock = TestClock::new();
+    let server = Server::start([job(), job()]).await;
+    let keys = server.client(&clock).build().unwrap();
+    own_request(&keys).await;
+    let token = server.client(&clock).credentials(Credentials::token("t"));
+    own_request(&token.build().unwrap()).await;
+    let requests = server.requests();
+    let times = |request: &str, name: &str| {
+        let (head, _) = request.split_once("\r\n\r\n").unwrap();
+        let names = head.lines().filter_map(|line| line.split_once(':'));
+        names
+            .filter(|(found, _)| found.eq_ignore_ascii_case(name))
+            .count()
+    };
+    for (name, signed, with_token) in [
+        ("authorization", 1, 0),
+        ("x-auth-token", 0, 1),
+        ("x-project-id", 1, 1),
+        ("x-sdk-date", 1, 0),
+        ("x-security-token", 0, 0),
+        ("x-other", 1, 1),
+    ] {
+        assert_eq!(times(&requests[0], name), signed, "{name}");
+        assert_eq!(times(&requests[1], name), with_token, "{name}");
+        for request in &requests {
+            let value = header(request, name);
+            assert_eq!(value == Some("mine"), name == "x-other", "{name}");
+        }
+    }
+}
+
+/// Has a token at hand, until that is refused.
+#[derive(Debug, Default)]
+struct AtHand {
+    refused: AtomicBool,
+}
+
+impl ProvideCredentials for AtHand {
+    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+        Box::pin(async { Ok(Credentials::token("asked")) })
+    }
+    fn at_hand(&self) -> Option<Credentials> {
+        let good = !self.refused.load(Ordering::Relaxed);
+        good.then(|| Credentials::token("at hand"))
+    }
+    fn renew(&self, _: &Credentials) -> bool {
+        self.refused.store(true, Ordering::Relaxed);
+        true
+    }
+}
+
+#[tokio::test]
+async fn what_is_at_hand_is_used_until_it_is_refused() {
+    let expired = r#"{"error_code":"ModelArts.0203","error_msg":"the token has expired"}"#;
+    let server = Server::start([job(), json_answer("401 Unauthorized", "", expired), job()]).await;
+    let client = server
+        .client(&TestClock::new())
+        .credentials(AtHand::default())
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        client.training_jobs().get("j").await.unwrap();
+    }
+    let requests = server.requests();
+    let tokens: Vec<_> = requests
+        .iter()
+        .map(|request| header(request, "x-auth-token"))
+        .collect();
+    assert_eq!(tokens, [Some("at hand"), Some("at hand"), Some("asked")]);
 }

@@ -10,10 +10,10 @@ use crate::{
 };
 
 /// Short rounds in turn, so that what disturbs the machine disturbs both of a pair.
-const ROUNDS: u32 = 151;
-const CALLS: u32 = 200;
+const ROUNDS: u32 = 51;
+const CALLS: u32 = 1000;
 /// Rounds that are not counted.
-const WARM_UP: u32 = 20;
+const WARM_UP: u32 = 4;
 pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
 

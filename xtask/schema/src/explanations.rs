@@ -108,21 +108,6 @@ pub const EXPLANATIONS: &[Explanation] = &[
             ) && description.in_answers.contains(&it.name)
         },
     },
-    Explanation {
-        name: "missing-is-empty",
-        says: "a list or map that a request needs is sent also when it is empty",
-        covers: |it, _| match &it.kind {
-            Kind::Keyword {
-                keyword,
-                described: false,
-            } => ["default []", "default {}"].contains(&keyword.as_str()),
-            Kind::Required {
-                described: true,
-                shape,
-            } => is_collection(shape),
-            _ => false,
-        },
-    },
 ];
 
 /// The keywords that become rows of `modelarts_api::LIMITS`.

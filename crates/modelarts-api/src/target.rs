@@ -22,7 +22,7 @@ use crate::{
 
 /// Where a value goes, by its kind.
 #[non_exhaustive]
-pub enum Place<'a> {
+pub enum Target<'a> {
     /// Text; numbers and flags are taken as they are written.
     Text(&'a mut Option<String>),
     /// Text of a certain form.
@@ -45,45 +45,45 @@ pub enum Place<'a> {
     Table(&'a mut dyn Table),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Target<'a> {
     pub(crate) fn in_pass(self, pass: &Pass) -> Reader<'a, '_> {
         Reader { place: self, pass }
     }
 
     fn nothing(self) {
         match self {
-            Place::Text(slot) => *slot = None,
-            Place::Word(word) => word.nothing(),
-            Place::Integer(slot) => *slot = None,
-            Place::Number(slot) => *slot = None,
-            Place::Flag(slot) => *slot = None,
-            Place::Any(slot) => *slot = None,
-            Place::Cell(slot) => *slot = Some(Value::Null),
-            Place::Object(slot) => slot.nothing(),
-            Place::List(list) => list.nothing(),
-            Place::Table(table) => table.nothing(),
+            Target::Text(slot) => *slot = None,
+            Target::Word(word) => word.nothing(),
+            Target::Integer(slot) => *slot = None,
+            Target::Number(slot) => *slot = None,
+            Target::Flag(slot) => *slot = None,
+            Target::Any(slot) => *slot = None,
+            Target::Cell(slot) => *slot = Some(Value::Null),
+            Target::Object(slot) => slot.nothing(),
+            Target::List(list) => list.nothing(),
+            Target::Table(table) => table.nothing(),
         }
     }
 }
 
 /// What is said to be expected in a place.
-impl Expected for Place<'_> {
+impl Expected for Target<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Place::Text(_) | Place::Word(_) => "text, also as a number or flag",
-            Place::Integer(_) => "an integer, also as text",
-            Place::Number(_) => "a number, also as text",
-            Place::Flag(_) => "a flag: true, false, 1, 0, or one of them as text",
-            Place::Any(_) | Place::Cell(_) => "any JSON",
-            Place::Object(_) | Place::Table(_) => "an object",
-            Place::List(_) => "a list",
+            Target::Text(_) | Target::Word(_) => "text, also as a number or flag",
+            Target::Integer(_) => "an integer, also as text",
+            Target::Number(_) => "a number, also as text",
+            Target::Flag(_) => "a flag: true, false, 1, 0, or one of them as text",
+            Target::Any(_) | Target::Cell(_) => "any JSON",
+            Target::Object(_) | Target::Table(_) => "an object",
+            Target::List(_) => "a list",
         })
     }
 }
 
 /// Reads a value into a place.
 pub(crate) struct Reader<'a, 'p> {
-    place: Place<'a>,
+    place: Target<'a>,
     pass: &'p Pass,
 }
 
@@ -121,12 +121,12 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_bool<E: Error>(mut self, v: bool) -> Result<(), E> {
         match &mut self.place {
-            Place::Text(slot) => **slot = Some(v.to_string()),
-            Place::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
-            Place::Integer(slot) => **slot = Some(i64::from(v)),
-            Place::Flag(slot) => **slot = Some(v),
-            Place::Any(slot) | Place::Cell(slot) => **slot = Some(v.into()),
-            Place::Number(_) | Place::Object(_) | Place::List(_) | Place::Table(_) => {
+            Target::Text(slot) => **slot = Some(v.to_string()),
+            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
+            Target::Integer(slot) => **slot = Some(i64::from(v)),
+            Target::Flag(slot) => **slot = Some(v),
+            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::Number(_) | Target::Object(_) | Target::List(_) | Target::Table(_) => {
                 return Err(self.wrong_type(Unexpected::Bool(v)));
             }
         }
@@ -135,17 +135,17 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_i64<E: Error>(mut self, v: i64) -> Result<(), E> {
         match &mut self.place {
-            Place::Text(slot) => **slot = Some(v.to_string()),
-            Place::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
-            Place::Integer(slot) => **slot = Some(v),
+            Target::Text(slot) => **slot = Some(v.to_string()),
+            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
+            Target::Integer(slot) => **slot = Some(v),
             #[allow(clippy::cast_precision_loss)]
-            Place::Number(slot) => **slot = Some(v as f64),
-            Place::Flag(slot) => match v {
+            Target::Number(slot) => **slot = Some(v as f64),
+            Target::Flag(slot) => match v {
                 0 | 1 => **slot = Some(v == 1),
                 _ => return Err(self.wrong_value(Unexpected::Signed(v))),
             },
-            Place::Any(slot) | Place::Cell(slot) => **slot = Some(v.into()),
-            Place::Object(_) | Place::List(_) | Place::Table(_) => {
+            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::Object(_) | Target::List(_) | Target::Table(_) => {
                 return Err(self.wrong_type(Unexpected::Signed(v)));
             }
         }
@@ -157,15 +157,15 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             return self.visit_i64(v);
         }
         match &mut self.place {
-            Place::Text(slot) => **slot = Some(v.to_string()),
-            Place::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
+            Target::Text(slot) => **slot = Some(v.to_string()),
+            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
             #[allow(clippy::cast_precision_loss)]
-            Place::Number(slot) => **slot = Some(v as f64),
-            Place::Any(slot) | Place::Cell(slot) => **slot = Some(v.into()),
-            Place::Integer(_) | Place::Flag(_) => {
+            Target::Number(slot) => **slot = Some(v as f64),
+            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::Integer(_) | Target::Flag(_) => {
                 return Err(self.wrong_value(Unexpected::Unsigned(v)));
             }
-            Place::Object(_) | Place::List(_) | Place::Table(_) => {
+            Target::Object(_) | Target::List(_) | Target::Table(_) => {
                 return Err(self.wrong_type(Unexpected::Unsigned(v)));
             }
         }
@@ -174,15 +174,15 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_f64<E: Error>(mut self, v: f64) -> Result<(), E> {
         match &mut self.place {
-            Place::Text(slot) => **slot = Some(Value::from(v).to_string()),
-            Place::Word(word) => word.set(&Value::from(v).to_string()).map_err(E::custom)?,
-            Place::Integer(slot) => match whole(v) {
+            Target::Text(slot) => **slot = Some(Value::from(v).to_string()),
+            Target::Word(word) => word.set(&Value::from(v).to_string()).map_err(E::custom)?,
+            Target::Integer(slot) => match whole(v) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Float(v))),
             },
-            Place::Number(slot) => **slot = Some(v),
-            Place::Any(slot) | Place::Cell(slot) => **slot = Some(v.into()),
-            Place::Flag(_) | Place::Object(_) | Place::List(_) | Place::Table(_) => {
+            Target::Number(slot) => **slot = Some(v),
+            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::Flag(_) | Target::Object(_) | Target::List(_) | Target::Table(_) => {
                 return Err(self.wrong_type(Unexpected::Float(v)));
             }
         }
@@ -191,26 +191,26 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_str<E: Error>(mut self, v: &str) -> Result<(), E> {
         match &mut self.place {
-            Place::Text(slot) => **slot = Some(v.to_owned()),
-            Place::Word(word) => word.set(v).map_err(E::custom)?,
-            Place::Any(slot) | Place::Cell(slot) => **slot = Some(v.into()),
-            Place::List(list) if !v.is_empty() => {
+            Target::Text(slot) => **slot = Some(v.to_owned()),
+            Target::Word(word) => word.set(v).map_err(E::custom)?,
+            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::List(list) if !v.is_empty() => {
                 return collection::only(*list, self.pass, |reader| reader.visit_str(v));
             }
             _ if v.trim().is_empty() => self.place.nothing(),
-            Place::Integer(slot) => match integer(v.trim()) {
+            Target::Integer(slot) => match integer(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Place::Number(slot) => match number(v.trim()) {
+            Target::Number(slot) => match number(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Place::Flag(slot) => match flag(v.trim()) {
+            Target::Flag(slot) => match flag(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Place::Object(_) | Place::Table(_) | Place::List(_) => {
+            Target::Object(_) | Target::Table(_) | Target::List(_) => {
                 return Err(self.wrong_type(Unexpected::Str(v)));
             }
         }
@@ -219,14 +219,14 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         match self.place {
-            Place::Object(slot) => object::nested(slot, self.pass, map),
-            Place::Table(table) => {
+            Target::Object(slot) => object::nested(slot, self.pass, map),
+            Target::Table(table) => {
                 table.begin();
                 collection::entries(table, self.pass, map)
             }
             // A list of one, written as its element.
-            Place::List(list) => collection::alone(list, self.pass, map),
-            Place::Any(slot) | Place::Cell(slot) => {
+            Target::List(list) => collection::alone(list, self.pass, map),
+            Target::Any(slot) | Target::Cell(slot) => {
                 *slot = Some(Value::deserialize(MapAccessDeserializer::new(map))?);
                 Ok(())
             }
@@ -236,11 +236,11 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
         match &mut self.place {
-            Place::List(list) => collection::elements(*list, self.pass, seq),
-            Place::Object(slot) => {
+            Target::List(list) => collection::elements(*list, self.pass, seq),
+            Target::Object(slot) => {
                 // An empty object reaches the wire as `[]` where the sender's language has
                 // one type for both, and some documents write an object as a list of one.
-                let only = Place::Object(&mut **slot).in_pass(self.pass);
+                let only = Target::Object(&mut **slot).in_pass(self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.nothing();
                 }
@@ -250,8 +250,8 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
                 }
             }
             // `environments` is documented as a list of maps in answers.
-            Place::Table(table) => collection::tables(*table, self.pass, seq),
-            Place::Any(slot) | Place::Cell(slot) => {
+            Target::Table(table) => collection::tables(*table, self.pass, seq),
+            Target::Any(slot) | Target::Cell(slot) => {
                 **slot = Some(Value::deserialize(SeqAccessDeserializer::new(seq))?);
                 Ok(())
             }
