@@ -197,8 +197,8 @@ pub(crate) fn sign(
     }
 }
 
-/// The time as the signature has it, such as `20260115T083045Z`. Every call needs it; jiff's
-/// formatter, which is made for all formats, was a twentieth of what a call adds to HTTP.
+/// The time as the signature has it, such as `20260115T083045Z`. Every call needs it, and
+/// jiff's formatter, which is made for all formats, is much code to fetch for one.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let year = time.year();
