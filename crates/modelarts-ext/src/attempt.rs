@@ -1,13 +1,14 @@
 //! Sends a request once, and reads the answer to its end.
 
 use bytes::{Bytes, BytesMut};
-use modelarts_api::Response;
+use modelarts_api::{BoxError, Response};
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, LOCATION},
 };
 
 use crate::{
+    connector::ConnectorError,
     error::{Error, ErrorKind},
     retry::Attempt,
     transport::Sender,
@@ -64,14 +65,18 @@ pub(crate) struct Broken {
 impl Sender {
     pub(crate) async fn attempt(
         &self,
-        answer: impl Future<Output = reqwest::Result<reqwest::Response>>,
+        answer: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     ) -> Result<Response, Broken> {
         let mut response = answer.await.map_err(|error| self.broken(error))?;
         let status = response.status();
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
         let mut body = Gathered::default();
-        while let Some(mut chunk) = response.chunk().await.map_err(|error| self.broken(error))? {
+        while let Some(mut chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| self.broken(error.into()))?
+        {
             let room = cap - body.len();
             if chunk.len() <= room {
                 body.push(chunk);
@@ -116,45 +121,46 @@ impl Sender {
     }
 
     #[cold]
-    fn broken(&self, error: reqwest::Error) -> Broken {
-        // The URL says nothing that the operation does not.
-        let error = error.without_url();
+    fn broken(&self, error: ConnectorError) -> Broken {
         let place = self.endpoint.as_str().trim_end_matches('/');
-        let permanent = tls_refused(&error);
-        let (attempt, error) = if error.is_connect() && error.is_timeout() {
-            let message = format!("no connection to {place} in time");
-            (
-                Attempt::NotSent,
-                Error::new(ErrorKind::Timeout, message).with_source(error),
-            )
-        } else if error.is_connect() {
-            let message = format!("cannot connect to {place}: {}", cause(&error));
-            (
-                Attempt::NotSent,
-                Error::new(ErrorKind::Connection, message).with_source(error),
-            )
-        } else if error.is_timeout() {
-            let message = format!("{place} stopped answering");
-            (
-                Attempt::Lost,
-                Error::new(ErrorKind::Timeout, message).with_source(error),
-            )
-        } else if error.is_builder() {
-            let message = format!("the request cannot be sent: {}", cause(&error));
-            (
-                Attempt::NotSent,
-                Error::new(ErrorKind::Invalid, message).with_source(error),
-            )
-        } else {
-            let message = format!("the connection to {place} broke: {}", cause(&error));
-            (
-                Attempt::Lost,
-                Error::new(ErrorKind::Connection, message).with_source(error),
-            )
+        let unreachable = |cause| format!("cannot connect to {place}: {cause}");
+        let lost = |cause| format!("the connection to {place} broke: {cause}");
+        let (attempt, kind, message, source): (_, _, _, BoxError) = match error {
+            ConnectorError::NotSent(error) => {
+                let message = unreachable(cause(&*error));
+                (Attempt::NotSent, ErrorKind::Connection, message, error)
+            }
+            ConnectorError::Lost(error) => {
+                let message = lost(cause(&*error));
+                (Attempt::Lost, ErrorKind::Connection, message, error)
+            }
+            ConnectorError::Http(error) => {
+                // The URL says nothing that the operation does not.
+                let error = error.without_url();
+                let (attempt, kind, message) = if error.is_connect() && error.is_timeout() {
+                    let message = format!("no connection to {place} in time");
+                    (Attempt::NotSent, ErrorKind::Timeout, message)
+                } else if error.is_connect() {
+                    let message = unreachable(cause(&error));
+                    (Attempt::NotSent, ErrorKind::Connection, message)
+                } else if error.is_timeout() {
+                    let message = format!("{place} stopped answering");
+                    (Attempt::Lost, ErrorKind::Timeout, message)
+                } else if error.is_builder() {
+                    let message = format!("the request cannot be sent: {}", cause(&error));
+                    (Attempt::NotSent, ErrorKind::Invalid, message)
+                } else {
+                    let message = lost(cause(&error));
+                    (Attempt::Lost, ErrorKind::Connection, message)
+                };
+                (attempt, kind, message, error.into())
+            }
         };
+        let permanent = kind == ErrorKind::Invalid || tls_refused(&*source);
+        let error = Error::new(kind, message).with_source(source);
         Broken {
             attempt,
-            permanent: permanent || error.kind() == ErrorKind::Invalid,
+            permanent,
             error: if permanent { error.permanent() } else { error },
         }
     }
@@ -174,8 +180,8 @@ fn host_of(location: &str) -> Option<String> {
 }
 
 /// The innermost cause, which says the most; those around it say "client error".
-fn cause(error: &reqwest::Error) -> String {
-    let mut innermost: &(dyn std::error::Error + 'static) = error;
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }

@@ -10,6 +10,7 @@ use crate::{
     client::Client,
     clock::{Clock, SystemClock},
     cloud::Cloud,
+    connector::HttpConnector,
     environment::Environment,
     error::Error,
     metadata::Metadata,
@@ -43,6 +44,7 @@ pub struct ClientBuilder {
     pub(crate) user_agent: Option<String>,
     pub(crate) language: Option<types::Language>,
     pub(crate) cloud: Option<Cloud>,
+    pub(crate) connector: Option<Arc<dyn HttpConnector>>,
 }
 
 impl Default for ClientBuilder {
@@ -64,6 +66,7 @@ impl Default for ClientBuilder {
             user_agent: None,
             language: None,
             cloud: None,
+            connector: None,
         }
     }
 }
@@ -191,6 +194,14 @@ impl ClientBuilder {
     /// Where time comes from.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sends the requests of the client with this connector instead of reqwest's. What is
+    /// set here for connections (certificates, the time that a connection may take to be
+    /// made, the header `User-Agent`) is then the concern of the connector.
+    pub fn connector(mut self, connector: impl HttpConnector) -> Self {
+        self.connector = Some(Arc::new(connector));
         self
     }
 

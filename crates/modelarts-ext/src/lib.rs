@@ -334,6 +334,7 @@ mod cloud;
 mod clouds;
 mod code_dir;
 mod codes;
+pub mod connector;
 mod copy;
 mod create;
 mod create_call;

@@ -12,6 +12,7 @@ use crate::{
     client::Client,
     clock::since,
     cloud::Cloud,
+    connector::ReqwestConnector,
     environment::Environment,
     error::Error,
     iam::{self, Authority},
@@ -103,19 +104,20 @@ impl ClientBuilder {
         if let Some(program) = &self.user_agent {
             agent = format!("{program} {agent}");
         }
-        let connection = |secure: bool, direct: bool| {
+        let (connect_timeout, roots) = (self.connect_timeout, self.roots);
+        let connection = move |secure: bool, direct: bool| {
             let mut http = reqwest::Client::builder()
                 // A redirect would take the credentials to another place.
                 .redirect(reqwest::redirect::Policy::none())
                 // What is sent again is decided here, counted, and paid from the budget. With
                 // none to keep for itself, reqwest does not copy each request either.
                 .retry(reqwest::retry::never().max_retries_per_request(0))
-                .connect_timeout(self.connect_timeout)
+                .connect_timeout(connect_timeout)
                 .user_agent(&agent);
             if direct {
                 http = http.no_proxy();
             }
-            tls::configure(http, secure, &self.roots)?
+            tls::configure(http, secure, &roots)?
                 .build()
                 .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
@@ -130,6 +132,10 @@ impl ClientBuilder {
             },
             clock: Arc::clone(&self.clock),
         };
+        let connector = self.connector.unwrap_or_else(|| {
+            let make = Box::new(move || connection(secure, loopback));
+            Arc::new(ReqwestConnector::new(http.clone(), make))
+        });
         Ok(Settled {
             cloud: self.cloud.unwrap_or_else(|| Cloud::of(endpoint.as_str())),
             sender: Sender {
@@ -137,6 +143,7 @@ impl ClientBuilder {
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
                 tools,
+                connector,
                 shared: Arc::new(Common::new(&self.retry, self.clock.now())),
                 clock: self.clock,
                 signing: self.signing,

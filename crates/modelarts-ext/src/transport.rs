@@ -22,6 +22,7 @@ use crate::{
     authorize::Used,
     budget::Budget,
     clock::{Clock, since},
+    connector::HttpConnector,
     error::{Error, ErrorKind},
     record::Record,
     refusal::{self, Refusal},
@@ -35,6 +36,7 @@ pub(crate) struct Sender {
     pub(crate) endpoint: Url,
     pub(crate) project_id: HeaderValue,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    pub(crate) connector: Arc<dyn HttpConnector>,
     /// What the provider of the credentials works with.
     pub(crate) tools: Tools,
     pub(crate) clock: Arc<dyn Clock>,
@@ -76,7 +78,7 @@ impl fmt::Debug for Sender {
 impl Transport for Sender {
     fn execute<'a>(
         &'a self,
-        http: &'a reqwest::Client,
+        _: &'a reqwest::Client,
         request: Request,
         operation: &'static Operation,
     ) -> BoxFuture<'a, Result<Response, TransportError>> {
@@ -91,7 +93,7 @@ impl Transport for Sender {
         let recorder = span.clone();
         Box::pin(
             async move {
-                self.send(http, &request, operation, &recorder)
+                self.send(&request, operation, &recorder)
                     .await
                     .map_err(|error| TransportError::Other(Box::new(error)))
             }
@@ -103,16 +105,13 @@ impl Transport for Sender {
 impl Sender {
     async fn send(
         &self,
-        http: &reqwest::Client,
         request: &Request,
         operation: &'static Operation,
         span: &Span,
     ) -> Result<Response, Error> {
         let record = Record::current();
         let started = self.clock.now();
-        let result = self
-            .attempts(http, request, operation, &record, started)
-            .await;
+        let result = self.attempts(request, operation, &record, started).await;
         let elapsed = since(&*self.clock, started);
         record.update(|facts| {
             facts.operation = Some(operation.id);
@@ -132,7 +131,6 @@ impl Sender {
 
     async fn attempts(
         &self,
-        http: &reqwest::Client,
         request: &Request,
         operation: &'static Operation,
         record: &Record,
@@ -157,7 +155,7 @@ impl Sender {
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authorize(request, &credentials, skew, record);
                     // Made here, so that the request is not kept while the answer is waited for.
-                    let answer = http.execute(outgoing.map_err(not_sent)?);
+                    let answer = self.connector.send(outgoing.map_err(not_sent)?);
                     used = Some(Used { credentials, skew });
                     self.attempt(answer).await
                 });

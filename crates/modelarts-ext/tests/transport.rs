@@ -8,7 +8,11 @@
 mod support;
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,9 +20,10 @@ use futures::TryStreamExt;
 use modelarts_ext::{
     Client, Credentials, Error, ErrorKind, ProvideCredentials, RetryPolicy, Tools,
     api::{self, BoxFuture, ClientInfo, Operation},
+    connector::{ConnectorError, HttpConnector},
     types::{Language, Phase, TrainingJob},
 };
-use support::{Reply, Server, TestClock, json_answer, message, read_request, refused};
+use support::{PROJECT, Reply, Server, TestClock, json_answer, message, read_request, refused};
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
@@ -349,4 +354,95 @@ async fn what_is_at_hand_is_used_until_it_is_refused() {
         .map(|request| header(request, "x-auth-token"))
         .collect();
     assert_eq!(tokens, [Some("at hand"), Some("at hand"), Some("asked")]);
+}
+
+/// Answers from memory, in order.
+#[derive(Debug, Default)]
+struct Memory {
+    requests: Mutex<Vec<String>>,
+    replies: Mutex<VecDeque<Result<http::Response<String>, ConnectorError>>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct InMemory(Arc<Memory>);
+
+impl HttpConnector for InMemory {
+    fn send(
+        &self,
+        request: reqwest::Request,
+    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+        let signed = request.headers().contains_key("authorization");
+        let line = format!("{} {} {signed}", request.method(), request.url().path());
+        self.0.requests.lock().unwrap().push(line);
+        let reply = self.0.replies.lock().unwrap().pop_front().unwrap();
+        Box::pin(async { Ok(reply?.into()) })
+    }
+}
+
+#[tokio::test]
+async fn requests_go_through_the_connector() {
+    let clock = TestClock::new();
+    let connector = InMemory::default();
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::keys("AK", "SK"))
+        .clock(clock)
+        .connector(connector.clone())
+        .build()
+        .unwrap();
+    let script = |replies: Vec<Result<http::Response<String>, ConnectorError>>| {
+        connector.0.replies.lock().unwrap().extend(replies);
+    };
+    let answer = |body: &str| Ok(http::Response::new(body.to_owned()));
+    let get = format!("GET /v2/{PROJECT}/training-jobs/j true");
+    script(vec![
+        Err(ConnectorError::Lost("cut".into())),
+        Err(ConnectorError::NotSent("no route".into())),
+        answer(JOB),
+    ]);
+    let job = client.training_jobs().get("j").await.unwrap();
+    assert_eq!((job.name(), job.attempts()), ("n", 3));
+    let requests = std::mem::take(&mut *connector.0.requests.lock().unwrap());
+    assert_eq!(requests, [&*get; 3]);
+
+    // Only what was certainly not sent is sent again when it makes something.
+    let body: api::types::CreateTrainingJobRequest = serde_json::from_str(JOB).unwrap();
+    let create = async || {
+        client
+            .call(|api| {
+                api.create_training_job()
+                    .project_id(PROJECT)
+                    .body(body.clone())
+                    .send()
+            })
+            .await
+    };
+    script(vec![
+        Err(ConnectorError::NotSent("no route".into())),
+        answer(JOB),
+    ]);
+    assert_eq!(create().await.unwrap().attempts(), 2);
+    script(vec![Err(ConnectorError::Lost("cut".into()))]);
+    let error = refused(create().await);
+    assert_eq!(
+        error.to_string(),
+        "CreateTrainingJob: the connection to https://modelarts.test broke: cut"
+    );
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 1));
+    script(vec![Err(ConnectorError::NotSent("no route".into()))]);
+    let hasty = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .retry(RetryPolicy::none())
+        .connector(connector.clone())
+        .build()
+        .unwrap();
+    let error = refused(hasty.training_jobs().get("j").await);
+    assert_eq!(
+        error.to_string(),
+        "ShowTrainingJobDetails: cannot connect to https://modelarts.test: no route"
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
 }
