@@ -49,7 +49,7 @@ use crate::timing::Timing;
 /// Dropping it ends it at once: its jobs' process groups are killed. [`shutdown`](Self::shutdown)
 /// gives them time.
 pub struct Emulator {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     url: String,
     obs_root: PathBuf,
     data_dir: PathBuf,

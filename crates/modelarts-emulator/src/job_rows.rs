@@ -293,6 +293,13 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     rows.collect()
 }
 
+/// The ids of all jobs, in the order of creation.
+pub(crate) fn ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
+    let ids = select.query_map([], |row| row.get(0))?;
+    ids.collect()
+}
+
 /// The ids of jobs that are not at their end, the oldest first.
 pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;

@@ -417,6 +417,11 @@ impl Store {
         self.live.lock().keys().cloned().collect()
     }
 
+    /// The ids of all jobs, in the order of creation.
+    pub(crate) fn ids(&self) -> rusqlite::Result<Vec<String>> {
+        self.database.read(job_rows::ids)
+    }
+
     /// The ids of the jobs that are not at their end, also those that an earlier process has left.
     pub(crate) fn open(&self) -> rusqlite::Result<Vec<String>> {
         self.database.read(job_rows::open)

@@ -1,0 +1,245 @@
+//! The network between client and emulator.
+
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use fastrand::Rng;
+use futures::stream;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use modelarts_api::BoxFuture;
+use modelarts_ext::{ConnectorError, HttpConnector};
+use parking_lot::Mutex;
+use tokio::{sync::oneshot, time::sleep};
+
+use crate::{
+    clock::SimulatedClock,
+    conditions::{Conditions, Fate},
+    trace::Trace,
+};
+
+/// No simulation needs so many requests: a call that sends more does not end.
+const MOST_REQUESTS: u64 = 30_000;
+
+/// Carries requests to the routes of an emulator, without a socket.
+#[derive(Clone)]
+pub(crate) struct Network(Arc<Inner>);
+
+struct Inner {
+    routes: TowerToHyperService<axum::Router>,
+    host: HeaderValue,
+    conditions: Conditions,
+    clock: SimulatedClock,
+    trace: Trace,
+    rng: Mutex<Rng>,
+    requests: AtomicU64,
+    /// The last details that were delivered, for the next that ask for another job.
+    last: Mutex<Option<Answer>>,
+}
+
+/// An answer that was read to its end.
+#[derive(Clone)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("conditions", &self.0.conditions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Network {
+    /// A network to `routes`, which answer as `host`.
+    pub(crate) fn new(
+        routes: axum::Router,
+        host: HeaderValue,
+        conditions: Conditions,
+        clock: SimulatedClock,
+        trace: Trace,
+        rng: Rng,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            routes: TowerToHyperService::new(routes),
+            host,
+            conditions,
+            clock,
+            trace,
+            rng: Mutex::new(rng),
+            requests: AtomicU64::new(0),
+            last: Mutex::default(),
+        }))
+    }
+
+    /// How many requests were sent.
+    pub(crate) fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::Relaxed)
+    }
+}
+
+impl HttpConnector for Network {
+    fn send(
+        &self,
+        request: reqwest::Request,
+    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move { inner.exchange(request).await })
+    }
+
+    fn reset(&self) {
+        *self.0.last.lock() = None;
+        self.0.trace.note("the connections are closed");
+    }
+}
+
+impl Inner {
+    async fn exchange(
+        self: Arc<Self>,
+        request: reqwest::Request,
+    ) -> Result<reqwest::Response, ConnectorError> {
+        if self.requests.fetch_add(1, Ordering::Relaxed) == MOST_REQUESTS {
+            self.trace.fail(format_args!("more than {MOST_REQUESTS} requests: a call does not end"));
+        }
+        if self.requests.load(Ordering::Relaxed) > MOST_REQUESTS {
+            std::future::pending::<()>().await;
+        }
+        let path = request.url().path().to_owned();
+        let words: Vec<&str> = path.split('/').collect();
+        let is_create = request.method() == Method::POST && path.ends_with("/training-jobs");
+        let is_details = request.method() == Method::GET
+            && words.len() == 5
+            && words.get(3) == Some(&"training-jobs");
+        let (fate, there, back) = {
+            let mut rng = self.rng.lock();
+            let fate = self
+                .conditions
+                .fate(&mut rng, self.clock.elapsed(), is_create, is_details);
+            let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
+            (fate, way(), way())
+        };
+        let name = format!("{} {}", request.method(), brief(request.url()));
+        let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
+        match fate {
+            Fate::Refused => {
+                sleep(there).await;
+                note(&"refused");
+                return Err(ConnectorError::NotSent("connection refused".into()));
+            }
+            Fate::RequestLost => {
+                sleep(there).await;
+                note(&"lost on its way");
+                return Err(ConnectorError::Lost("connection reset".into()));
+            }
+            Fate::Turned(status) => {
+                sleep(there + back).await;
+                note(&status);
+                return answer(status, HeaderMap::new(), Bytes::new().into());
+            }
+            _ => {}
+        }
+        let deliver = Arc::clone(&self).deliver(request, there);
+        let (send, received) = oneshot::channel();
+        // It arrives even if the client no longer waits for the answer.
+        tokio::spawn(async move {
+            let _ = send.send(deliver.await);
+        });
+        let Ok(got) = received.await else {
+            return Err(ConnectorError::Lost("the emulator has ended".into()));
+        };
+        sleep(back).await;
+        let mixed = match is_details && got.status.is_success() {
+            true => self.last.lock().replace(got.clone()),
+            false => None,
+        };
+        let status = got.status.as_u16();
+        match fate {
+            Fate::AnswerLost => {
+                note(&format_args!("{status}, lost on its way back"));
+                Err(ConnectorError::Lost("connection reset".into()))
+            }
+            Fate::Silent => {
+                note(&format_args!("{status}, never comes back"));
+                std::future::pending().await
+            }
+            Fate::Masked(masked) => {
+                note(&format_args!("{status}, answered as {masked}"));
+                answer(masked, HeaderMap::new(), Bytes::new().into())
+            }
+            Fate::Truncated if !got.body.is_empty() => {
+                let half = got.body.slice(..got.body.len() / 2);
+                note(&format_args!("{status}, cut after {} bytes", half.len()));
+                let cut = io::Error::from(io::ErrorKind::ConnectionReset);
+                let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
+                answer(status, got.headers, body)
+            }
+            Fate::Mixed if let Some(other) = mixed => {
+                note(&format_args!("{status}, the answer before comes"));
+                answer(other.status.as_u16(), other.headers, other.body.into())
+            }
+            _ => {
+                note(&status);
+                answer(status, got.headers, got.body.into())
+            }
+        }
+    }
+
+    /// Brings a request to the emulator, and its answer back to this side of it.
+    async fn deliver(self: Arc<Self>, request: reqwest::Request, there: Duration) -> Answer {
+        sleep(there).await;
+        let url = request.url().clone();
+        let target = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        let body = request.body().and_then(reqwest::Body::as_bytes);
+        let body = Body::from(Bytes::copy_from_slice(body.unwrap_or_default()));
+        let mut sent = http::Request::new(body);
+        *sent.method_mut() = request.method().clone();
+        *sent.uri_mut() = target.parse().unwrap_or_default();
+        *sent.headers_mut() = request.headers().clone();
+        sent.headers_mut().insert(header::HOST, self.host.clone());
+        let Ok(response) = self.routes.call(sent).await;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.map(|body| body.to_bytes());
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: body.unwrap_or_default(),
+        }
+    }
+}
+
+/// The path below the project, and the query.
+fn brief(url: &reqwest::Url) -> String {
+    let path = url.path().splitn(4, '/').last().unwrap_or_default();
+    match url.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    }
+}
+
+fn answer(
+    status: u16,
+    headers: HeaderMap,
+    body: reqwest::Body,
+) -> Result<reqwest::Response, ConnectorError> {
+    let mut answer = http::Response::new(body);
+    *answer.status_mut() =
+        StatusCode::from_u16(status).map_err(|error| ConnectorError::Lost(error.into()))?;
+    *answer.headers_mut() = headers;
+    Ok(answer.into())
+}

@@ -1,0 +1,111 @@
+//! The record of a simulation, for people who look for the cause of a failure.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use crate::clock::SimulatedClock;
+
+/// What happened, in order. Clones share it.
+///
+/// Ids of jobs are random, so they are replaced by numbers: two runs of a seed have the same
+/// trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    clock: SimulatedClock,
+    record: Arc<Mutex<Record>>,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    lines: Vec<String>,
+    failures: Vec<String>,
+    numbers: HashMap<Uuid, usize>,
+}
+
+impl Trace {
+    pub(crate) fn new(clock: SimulatedClock) -> Self {
+        Self {
+            clock,
+            record: Arc::default(),
+        }
+    }
+
+    /// Adds a line.
+    pub(crate) fn note(&self, line: impl fmt::Display) {
+        let mut record = self.record.lock();
+        let line = record.without_ids(&line.to_string());
+        let at = self.clock.elapsed().as_secs_f64();
+        record.lines.push(format!("{at:>10.3}  {line}"));
+    }
+
+    /// Adds a rule that was broken, with what was seen.
+    pub(crate) fn fail(&self, failure: impl fmt::Display) {
+        self.note(format_args!("FAILURE {failure}"));
+        let mut record = self.record.lock();
+        let failure = record.without_ids(&failure.to_string());
+        record.failures.push(failure);
+    }
+
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.record.lock().failures.clone()
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.record.lock().lines.clone()
+    }
+
+    /// A number that differs when anything differs.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.record.lock().lines.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Record {
+    /// The text with `job#1` in the place of each id.
+    fn without_ids(&mut self, text: &str) -> String {
+        let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
+        let mut plain = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            plain.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+            match Uuid::try_parse(word) {
+                Ok(id) if word.len() >= 32 => {
+                    let next = self.numbers.len() + 1;
+                    let number = *self.numbers.entry(id).or_insert(next);
+                    plain.push_str(&format!("#{number}"));
+                }
+                _ => plain.push_str(word),
+            }
+            rest = &rest[word.len()..];
+        }
+        plain.push_str(rest);
+        plain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_numbered_in_the_order_of_their_appearance() {
+        let (a, b) = (Uuid::from_u128(77), Uuid::from_u128(5));
+        let mut record = Record::default();
+        assert_eq!(
+            record.without_ids(&format!("GET /{a}/x, {} and {a}: 2-3 bad", b.simple())),
+            "GET /#1/x, #2 and #1: 2-3 bad"
+        );
+        assert_eq!(record.without_ids(&format!("{b}")), "#2");
+    }
+}
