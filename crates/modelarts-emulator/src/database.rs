@@ -1,10 +1,10 @@
 //! What was acknowledged is there after the end of the process, however it ended.
 //!
-//! Everything is in one SQLite file, or in memory where no directory was given. Changes are
-//! executed at once and committed together, by a thread, as fast as it can: whoever answers waits
-//! for [`Database::written`] first, so nobody is told of anything that could still be lost. The
-//! write-ahead log keeps it through the death of the process; a power failure may cost the last
-//! moments.
+//! Everything is in one SQLite file, or in memory where no directory was given. Changes of the file
+//! are executed at once and committed together, by a thread, as fast as it can: whoever answers
+//! waits for [`Database::written`] first, so nobody is told of anything that could still be lost.
+//! The write-ahead log keeps it through the death of the process; a power failure may cost the last
+//! moments. In memory there is no disk to wait for: each change commits itself.
 
 use std::fmt;
 use std::fs::File;
@@ -31,11 +31,13 @@ const CHECKPOINT: i64 = 4000;
 /// The state of one emulator.
 pub(crate) struct Database {
     shared: Arc<Shared>,
+    /// None in memory, where each change commits itself.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
     inner: Mutex<Inner>,
+    in_memory: bool,
     /// Rings when there is something to commit, or nothing will come any more.
     work: Condvar,
     /// The number of changes that were executed.
@@ -93,20 +95,22 @@ impl Database {
                 connection: Some(connection),
                 closing: false,
             }),
+            in_memory: path.is_none(),
             work: Condvar::new(),
             executed: AtomicU64::new(0),
             progress: watch::Sender::default(),
         });
-        let committer = {
+        let committer = if shared.in_memory {
+            None
+        } else {
             let shared = Arc::clone(&shared);
-            thread::Builder::new()
-                .name("commit".to_owned())
-                .spawn(move || shared.commit_all())
-                .map_err(DatabaseError::File)?
+            let committer = thread::Builder::new().name("commit".to_owned());
+            let started = committer.spawn(move || shared.commit_all());
+            Some(started.map_err(DatabaseError::File)?)
         };
         Ok(Self {
             shared,
-            committer: Mutex::new(Some(committer)),
+            committer: Mutex::new(committer),
         })
     }
 
@@ -132,7 +136,11 @@ impl Database {
             self.shared.fail(&mut inner, error);
         }
         self.shared.executed.fetch_add(1, Ordering::Release);
-        self.shared.work.notify_one();
+        if self.shared.in_memory {
+            self.shared.commit(&mut inner);
+        } else {
+            self.shared.work.notify_one();
+        }
         changed
     }
 
@@ -173,6 +181,7 @@ impl Database {
         {
             tracing::error!("the thread that commits has panicked");
         }
+        self.shared.inner.lock().connection = None;
     }
 }
 
@@ -186,23 +195,27 @@ impl Shared {
     fn commit_all(&self) {
         let mut inner = self.inner.lock();
         loop {
-            let executed = self.executed.load(Ordering::Acquire);
             let committed = self.progress.borrow().committed;
-            if executed > committed {
-                if let Some(connection) = &inner.connection
-                    && let Err(error) = end(connection)
-                {
-                    self.fail(&mut inner, &error);
-                }
-                self.progress
-                    .send_modify(|progress| progress.committed = executed);
+            if self.executed.load(Ordering::Acquire) > committed {
+                self.commit(&mut inner);
             } else if inner.closing {
-                inner.connection = None;
                 return;
             } else {
                 self.work.wait(&mut inner);
             }
         }
+    }
+
+    /// Commits all changes that were executed so far.
+    fn commit(&self, inner: &mut Inner) {
+        let executed = self.executed.load(Ordering::Acquire);
+        if let Some(connection) = &inner.connection
+            && let Err(error) = end(connection)
+        {
+            self.fail(inner, &error);
+        }
+        self.progress
+            .send_modify(|progress| progress.committed = executed);
     }
 
     fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
@@ -289,6 +302,8 @@ pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     #[test]
@@ -333,6 +348,23 @@ mod tests {
             database.setting("name", "third".to_owned()).unwrap(),
             "first"
         );
+    }
+
+    #[test]
+    fn changes_in_memory_are_committed_before_write_returns() {
+        let database = Database::open(None).unwrap();
+        for n in 0..100 {
+            database
+                .setting(&format!("name {n}"), "value".to_owned())
+                .unwrap();
+            let written = database.written().now_or_never();
+            assert!(matches!(written, Some(Ok(()))), "change {n}: {written:?}");
+        }
+        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
+        assert!(wrong.is_err());
+        let error = database.written().now_or_never().unwrap().unwrap_err();
+        assert_eq!(error.status, 500);
+        assert!(database.setting("name", "later".to_owned()).is_err());
     }
 
     #[cfg(unix)]

@@ -105,6 +105,14 @@ impl Emulator {
         &self.core.accounts.user(0).secret_key
     }
 
+    /// The routes that the emulator serves, to be called in-process without a socket, for example
+    /// with tower's `oneshot`. Requests are answered as over the socket, so they need the same
+    /// headers: `Host` must name [`url`](Self::url)'s address. A fault that cuts the connection
+    /// before the answer cannot cut here: it answers 503 without a body.
+    pub fn router(&self) -> axum::Router {
+        routes::router(Arc::clone(&self.core))
+    }
+
     /// The directory in which `obs://bucket/key` is `bucket/key`.
     #[must_use]
     pub fn obs_root(&self) -> &Path {

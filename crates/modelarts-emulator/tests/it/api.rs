@@ -1,12 +1,15 @@
 //! Statuses and bodies of the seven operations, and of everything else.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use axum::body::{Body, to_bytes};
+use axum::http::header::{DATE, HOST};
 use modelarts_emulator::{Timing, WaitError};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tower::ServiceExt;
 
-use crate::support::{Gate, Site, pass};
+use crate::support::{Gate, Reply, Site, pass};
 
 /// Members that differ at each run, checked and replaced.
 fn pin(mut job: Value) -> Value {
@@ -439,4 +442,45 @@ async fn a_long_log_is_cut_at_its_beginning() {
     let content = log["content"].as_str().unwrap();
     assert_eq!(content.len(), 5 * 1024 * 1024);
     assert!(content.chars().all(|c| c == 'é'));
+}
+
+/// The router answers a request without a socket as the server does over its socket.
+#[tokio::test]
+async fn a_request_in_process_is_answered_as_over_the_socket() {
+    let site = Site::start().await;
+    site.run(&site.script("listed", "")).await;
+    let target = format!("/v2/{}/training-job-searches", site.client.project_id);
+    for body in ["{}", "{\"limit\": 0}"] {
+        let signed = || {
+            let body = body.as_bytes().to_vec();
+            let request = site
+                .client
+                .signed(Method::POST, &target, body, SystemTime::now());
+            request.build().unwrap()
+        };
+        let mut over_socket = Reply::of(site.client.http.execute(signed()).await.unwrap()).await;
+
+        let mut request = axum::http::Request::try_from(signed())
+            .unwrap()
+            .map(Body::new);
+        // The client adds it when it sends.
+        let host = request.uri().authority().unwrap().as_str().parse().unwrap();
+        request.headers_mut().insert(HOST, host);
+        let response = site.emulator.router().oneshot(request).await.unwrap();
+        let (mut parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+
+        over_socket.headers.remove(DATE);
+        for headers in [&mut over_socket.headers, &mut parts.headers] {
+            // Another one for each request.
+            assert!(headers.remove("x-request-id").is_some());
+        }
+        assert_eq!(parts.status, over_socket.status);
+        assert_eq!(parts.headers, over_socket.headers);
+        let mut bodies = [serde_json::from_slice(&body).unwrap(), over_socket.json()];
+        for body in &mut bodies {
+            body.as_object_mut().unwrap().remove("request_id");
+        }
+        assert_eq!(bodies[0], bodies[1]);
+    }
 }
