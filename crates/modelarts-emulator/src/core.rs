@@ -17,6 +17,7 @@ use crate::idle::{Idle, Thinking};
 use crate::journal::Journal;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
+use crate::log_index::LogIndexes;
 use crate::metrics::Metrics;
 use crate::observe::Observer;
 use crate::operation::Counts;
@@ -45,6 +46,7 @@ pub(crate) struct Core {
     pub(crate) experiments: Records,
     pub(crate) quotas: Quotas,
     pub(crate) links: Links,
+    pub(crate) log_indexes: LogIndexes,
     /// Whether an output path that an active job writes to is refused.
     pub(crate) one_job_per_output: bool,
     pub(crate) scheduler: Arc<Scheduler>,
@@ -96,6 +98,7 @@ impl Core {
             store: parts.store,
             quotas: parts.quotas,
             links: Links::default(),
+            log_indexes: LogIndexes::default(),
             one_job_per_output: parts.one_job_per_output,
             scheduler: parts.scheduler,
             metrics: parts.metrics,

@@ -64,6 +64,7 @@ mod leftovers;
 mod lifecycle;
 mod links;
 mod listing;
+mod log_index;
 mod log_lines;
 mod log_pump;
 mod log_stream;

