@@ -229,24 +229,9 @@ impl Runner for SimulatedRunner {
     }
 
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
-        let part = || {
-            let running = self.0.running.lock();
-            let mut part = self.0.files.log_part(&worker, from, most)?;
-            if let Some(running) = running.get(&worker.log_name()) {
-                // Behind what is in the file comes what this run has written so far.
-                let written = running.plan.log(self.0.now().since(running.start));
-                let file = self.0.files.log_tail(&worker, 0)?;
-                let file = file.map_or(0, |file| file.full_size);
-                let from = (from + part.len() as u64).saturating_sub(file);
-                let rest = usize::try_from(from).map_or(&[][..], |from| {
-                    written.as_bytes().get(from..).unwrap_or_default()
-                });
-                let room = usize::try_from(most).unwrap_or(usize::MAX) - part.len();
-                part.extend_from_slice(&rest[..rest.len().min(room)]);
-            }
-            Ok(part)
-        };
-        std::future::ready(part()).boxed()
+        let written = self.0.write_if_running(&worker);
+        let part = written.and_then(|()| self.0.files.log_part(&worker, from, most));
+        std::future::ready(part).boxed()
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {

@@ -1,6 +1,12 @@
 //! Logs that are longer than what is read of them at once.
 
-use serde_json::Value;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use modelarts_emulator::{ManualClock, RunnerKind, Script};
+use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};
 
@@ -70,4 +76,27 @@ async fn lines_that_do_not_fit_come_the_next_time() {
         (start, lines, text.as_str()),
         ("3".into(), 1.into(), "end\n")
     );
+}
+
+/// A running simulated job has each line once, whichever call reads it first.
+#[tokio::test]
+async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
+    let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});
+    let script = Script::from_json(&script.to_string()).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .clock(clock as _)
+            .runner(RunnerKind::Simulated(script))
+    })
+    .await;
+    let id = site.create(&site.script("simulated", "")).await;
+    site.emulator.advance(Duration::from_secs(10)).await;
+    assert_eq!(site.log(&id).await, "a\nb\n");
+    let path = format!("/training-jobs/{id}/logs/worker-0?order=asc");
+    let page = site.client.get(&path).await.json();
+    assert_eq!(page["content"], "a\nb\n");
+    let path = format!("/training-jobs/{id}/logs/worker-0?order=asc&base_line=1");
+    let page = site.client.get(&path).await.json();
+    assert_eq!(page["content"], "b\n");
 }
