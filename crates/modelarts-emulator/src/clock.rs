@@ -278,6 +278,16 @@ impl From<SystemTime> for Moment {
     }
 }
 
+impl From<Moment> for SystemTime {
+    fn from(moment: Moment) -> Self {
+        let distance = Duration::from_millis(moment.0.unsigned_abs());
+        match moment.0 {
+            0.. => UNIX_EPOCH + distance,
+            _ => UNIX_EPOCH - distance,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

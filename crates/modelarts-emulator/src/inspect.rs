@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::emulator::Emulator;
 use crate::runner::Worker;
@@ -18,6 +19,8 @@ pub struct StoredJob {
     pub phase: &'static str,
     /// The names of the tasks, `worker-0` and so on.
     pub tasks: Vec<String>,
+    /// When the job reached its final phase, to the second.
+    pub ended: Option<SystemTime>,
     /// Whether nothing will happen to the job any more: the last event is written.
     pub settled: bool,
     /// Whether a deletion was acknowledged. Answers no longer show the job.
@@ -45,6 +48,7 @@ impl Emulator {
             name: job.request.name.clone(),
             phase: job.state.phase(),
             tasks: job.tasks().collect(),
+            ended: job.ended.map(SystemTime::from),
             settled: job.settled,
             deleted: job.deleted,
             events: Vec::new(),

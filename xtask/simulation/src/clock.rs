@@ -28,6 +28,11 @@ impl SimulatedClock {
         self.start.elapsed()
     }
 
+    /// The time from the beginning of the simulation to `time`.
+    pub(crate) fn since_start(&self, time: SystemTime) -> Option<Duration> {
+        time.duration_since(SystemTime::UNIX_EPOCH + START).ok()
+    }
+
     fn time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + START + self.elapsed()
     }

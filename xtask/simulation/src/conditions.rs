@@ -76,6 +76,11 @@ impl Conditions {
         self.failing == 0.0 && self.outages.is_empty()
     }
 
+    /// When the last outage ends, since the beginning.
+    pub(crate) fn last_outage(&self) -> Duration {
+        self.outages.last().map_or(Duration::ZERO, |last| last.end)
+    }
+
     /// The fate of a request that is sent at a time. Only answers to creates get an odd status,
     /// because to others these statuses may say what they mean; only details are mixed up,
     /// because only they say which job they are of.

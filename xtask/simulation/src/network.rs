@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use modelarts_api::BoxFuture;
-use modelarts_ext::{ConnectorError, HttpConnector};
+use modelarts_ext::connector::{ConnectorError, HttpConnector};
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, time::sleep};
 
@@ -112,7 +112,9 @@ impl Inner {
         request: reqwest::Request,
     ) -> Result<reqwest::Response, ConnectorError> {
         if self.requests.fetch_add(1, Ordering::Relaxed) == MOST_REQUESTS {
-            self.trace.fail(format_args!("more than {MOST_REQUESTS} requests: a call does not end"));
+            self.trace.fail(format_args!(
+                "more than {MOST_REQUESTS} requests: a call does not end"
+            ));
         }
         if self.requests.load(Ordering::Relaxed) > MOST_REQUESTS {
             std::future::pending::<()>().await;
@@ -186,8 +188,9 @@ impl Inner {
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
                 answer(status, got.headers, body)
             }
-            Fate::Mixed if let Some(other) = mixed => {
+            Fate::Mixed if mixed.is_some() => {
                 note(&format_args!("{status}, the answer before comes"));
+                let other = mixed.unwrap_or(got);
                 answer(other.status.as_u16(), other.headers, other.body.into())
             }
             _ => {

@@ -1,0 +1,261 @@
+//! Compares what calls returned with the database of the emulator.
+
+use std::time::Duration;
+
+use modelarts_emulator::StoredJob;
+use modelarts_ext::{Error, Job, LogItem, Outcome};
+
+use crate::users::World;
+
+/// The job as it is stored, unless it was deleted.
+fn stored(world: &World, id: &str) -> Option<StoredJob> {
+    match world.emulator.stored_job(id) {
+        Ok(job) => job.filter(|job| !job.deleted),
+        Err(error) => {
+            world.trace.fail(format_args!("the database: {error}"));
+            None
+        }
+    }
+}
+
+fn ids(world: &World) -> Vec<String> {
+    world.emulator.stored_ids().unwrap_or_else(|error| {
+        world.trace.fail(format_args!("the database: {error}"));
+        Vec::new()
+    })
+}
+
+/// The ids of all jobs that answers show.
+pub(crate) fn visible(world: &World) -> Vec<String> {
+    let mut ids = ids(world);
+    ids.retain(|id| stored(world, id).is_some());
+    ids
+}
+
+/// When the job reached its final phase.
+pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
+    world.clock.since_start(stored(world, job.id())?.ended?)
+}
+
+/// After a create: the job exists once, and is the one that was given; or the error left it
+/// open whether it exists.
+pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
+    let times = world.created.lock().iter().filter(|n| *n == name).count();
+    if times > 1 {
+        let failure = format_args!("submit {name} was executed {times} times");
+        world.trace.fail(failure);
+    }
+    let all = ids(world);
+    let mut jobs = all.iter().filter_map(|id| stored(world, id));
+    let job = jobs.find(|job| job.name == name);
+    match (result, job) {
+        (Ok(given), Some(job)) if given.id() == job.id => {}
+        (Ok(_), Some(_)) => world
+            .trace
+            .fail(format_args!("submit {name} gave another job")),
+        (Ok(_), None) => world
+            .trace
+            .fail(format_args!("submit {name} gave a job that does not exist")),
+        (Err(error), Some(_))
+            if error
+                .status()
+                .is_some_and(|s| (400..500).contains(&s) && s != 408 && s != 429) =>
+        {
+            world.trace.fail(format_args!(
+                "submit {name} was refused, and the job exists: {error}"
+            ));
+        }
+        (Err(_), _) => {}
+    }
+}
+
+/// After a deletion that was acknowledged, the job does not exist.
+pub(crate) fn deleted(world: &World, job: &Job, result: &Result<(), Error>) {
+    if result.is_ok() && stored(world, job.id()).is_some() {
+        let failure = format_args!("delete {} was Ok, and the job exists", job.name());
+        world.trace.fail(failure);
+    }
+}
+
+/// Somebody was told that the job does not exist.
+pub(crate) fn vanished(world: &World, job: &Job, what: &str) {
+    if stored(world, job.id()).is_some() {
+        let failure = format_args!(
+            "{what} {} ended with Vanished, and the job exists",
+            job.name()
+        );
+        world.trace.fail(failure);
+    }
+}
+
+/// The messages of the events of a job, unless it was deleted.
+pub(crate) fn messages(world: &World, job: &Job) -> Vec<String> {
+    stored(world, job.id()).map_or_else(Vec::new, |job| job.events)
+}
+
+/// Whoever follows a job to its end has had all of its events.
+pub(crate) fn followed<'a>(
+    world: &World,
+    job: &Job,
+    what: &str,
+    messages: impl Iterator<Item = &'a str>,
+) {
+    let Some(stored) = stored(world, job.id()) else {
+        return;
+    };
+    if !stored.settled {
+        world
+            .trace
+            .fail(format_args!("{what}: over before the job was"));
+        return;
+    }
+    let expected = stored.events.iter().map(String::as_str);
+    each_once(world, what, expected, messages);
+}
+
+/// A list of events has those that were there before it was read, and none that is not there
+/// after it.
+pub(crate) fn events<'a>(
+    world: &World,
+    job: &Job,
+    what: &str,
+    before: &[String],
+    listed: impl Iterator<Item = &'a str> + Clone,
+) {
+    let Some(stored) = stored(world, job.id()) else {
+        return;
+    };
+    let (missing, _) = difference(before.iter().map(String::as_str), listed.clone());
+    let (_, extra) = difference(stored.events.iter().map(String::as_str), listed);
+    report(world, what, &missing, &extra);
+}
+
+/// Every one of `expected` came, as often as it is there, and nothing else.
+pub(crate) fn each_once<'a, 'b>(
+    world: &World,
+    what: &str,
+    expected: impl Iterator<Item = &'a str>,
+    came: impl Iterator<Item = &'b str>,
+) {
+    let (missing, extra) = difference(expected, came);
+    report(world, what, &missing, &extra);
+}
+
+/// Those of `expected` that did not come, and those that came and are not expected.
+fn difference<'a, 'b>(
+    expected: impl Iterator<Item = &'a str>,
+    came: impl Iterator<Item = &'b str>,
+) -> (Vec<&'a str>, Vec<&'b str>) {
+    let mut missing: Vec<&'a str> = expected.collect();
+    let mut extra = Vec::new();
+    for one in came {
+        match missing.iter().position(|other| *other == one) {
+            Some(at) => drop(missing.remove(at)),
+            None => extra.push(one),
+        }
+    }
+    (missing, extra)
+}
+
+fn report(world: &World, what: &str, missing: &[&str], extra: &[&str]) {
+    for (how, which) in [("missing", missing), ("doubled or unknown", extra)] {
+        if !which.is_empty() {
+            let count = which.len();
+            world
+                .trace
+                .fail(format_args!("{what}: {count} {how}: {which:?}"));
+        }
+    }
+}
+
+/// The log of a task of a job that has settled came whole, line by line. It is shorter than a
+/// preview and younger than 30 days, so nothing of it can be lost.
+pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) {
+    if stored(world, job.id()).is_none() {
+        return;
+    }
+    let Ok(log) = world.emulator.stored_log(job.id(), task).await else {
+        return;
+    };
+    let log = String::from_utf8_lossy(&log).into_owned();
+    let what = format!("log of {} worker-{task}", job.name());
+    let mut lines = Vec::new();
+    for item in items {
+        match item {
+            LogItem::Line(line) => lines.push(line.as_str()),
+            other => world
+                .trace
+                .fail(format_args!("{what}: {other:?}, and nothing is lost")),
+        }
+    }
+    let expected: Vec<&str> = log.lines().collect();
+    if lines != expected {
+        let at = lines.iter().zip(&expected).position(|(a, b)| a != b);
+        world.trace.fail(format_args!(
+            "{what}: {} lines of {}, and they differ from line {:?} on",
+            lines.len(),
+            expected.len(),
+            at.unwrap_or(lines.len().min(expected.len())) + 1,
+        ));
+    }
+}
+
+/// The last phase that somebody was told is the one that is stored.
+pub(crate) fn phase(world: &World, job: &Job, what: &str, told: Option<&str>) {
+    if let Some(stored) = stored(world, job.id())
+        && told != Some(stored.phase)
+    {
+        world.trace.fail(format_args!(
+            "{what} {}: {told:?} was told, and it is {}",
+            job.name(),
+            stored.phase
+        ));
+    }
+}
+
+/// The outcome that somebody was told is how the job ended.
+pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
+    let stored = stored(world, job.id());
+    let told = match outcome {
+        Outcome::Completed => "Completed",
+        Outcome::Failed { .. } => "Failed",
+        Outcome::Terminated { .. } => "Terminated",
+        Outcome::Abnormal { .. } => "Abnormal",
+        Outcome::Vanished => return vanished(world, job, "a wait for"),
+        _ => return,
+    };
+    if let Some(stored) = stored
+        && stored.phase != told
+    {
+        world.trace.fail(format_args!(
+            "a wait for {} ended with {outcome:?}, and it is {}",
+            job.name(),
+            stored.phase
+        ));
+    }
+}
+
+/// A list has no job twice, and if it ended with `Ok`, none is missing that was there all the
+/// time.
+pub(crate) fn listed(world: &World, what: &str, before: &[String], rows: &[String], ok: bool) {
+    let mut seen = std::collections::HashSet::new();
+    let doubled = rows.iter().filter(|id| !seen.insert(id.as_str())).count();
+    if doubled > 0 {
+        world
+            .trace
+            .fail(format_args!("{what}: {doubled} jobs came twice"));
+    }
+    if !ok {
+        return;
+    }
+    let missing = before
+        .iter()
+        .filter(|id| !seen.contains(id.as_str()) && stored(world, id).is_some())
+        .count();
+    if missing > 0 {
+        world.trace.fail(format_args!(
+            "{what}: {missing} of {} jobs are missing",
+            before.len()
+        ));
+    }
+}

@@ -1,0 +1,184 @@
+//! One simulation, from its seed to its end.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use http::HeaderValue;
+use modelarts_emulator::{
+    Choices, Emulator, EventsOffset, JobsOffset, RunnerKind, Script, Seeds, Timing,
+};
+use modelarts_ext::{Client, Credentials};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::{
+    clock::SimulatedClock,
+    conditions::Conditions,
+    network::Network,
+    trace::Trace,
+    users::{World, everybody},
+};
+
+/// How a simulation went.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed.
+    pub seed: u64,
+    /// The rules that were broken, each with what was seen.
+    pub failures: Vec<String>,
+    /// Every request and every call, with the time since the beginning in seconds.
+    pub trace: Vec<String>,
+    /// A number that two runs of one seed share.
+    pub digest: u64,
+    /// How many requests were sent.
+    pub requests: u64,
+    /// The time that passed on the clock of the simulation.
+    pub simulated: Duration,
+}
+
+/// No user stays longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const TOKEN: &str = "simulation";
+
+/// Runs one simulation on this thread.
+///
+/// # Errors
+/// If the emulator cannot be started.
+pub fn run(seed: u64) -> Result<Run, Box<dyn Error>> {
+    // Jitter of the client.
+    fastrand::seed(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()?;
+    runtime.block_on(simulate(seed))
+}
+
+async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
+    let mut rng = Rng::with_seed(seed);
+    let clock = SimulatedClock::new();
+    let trace = Trace::new(clock);
+    let conditions = Conditions::draw(&mut rng);
+    let huawei = rng.bool();
+    let created: Arc<Mutex<Vec<String>>> = Arc::default();
+    let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&created)).await?;
+    let host = emulator.url().trim_start_matches("http://");
+    let network = Network::new(
+        emulator.router(),
+        HeaderValue::from_str(host)?,
+        conditions.clone(),
+        clock,
+        trace.clone(),
+        rng.fork(),
+    );
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::token(TOKEN))
+        .cloud(match huawei {
+            true => modelarts_ext::Cloud::Huawei,
+            false => modelarts_ext::Cloud::Otc,
+        })
+        .clock(clock)
+        .connector(network.clone())
+        .build()?;
+    trace.note(format_args!("{conditions:?}"));
+    let world = Arc::new(World {
+        emulator,
+        client,
+        clock,
+        conditions,
+        trace: trace.clone(),
+        created,
+    });
+    let people = everybody(&world, &mut rng);
+    if tokio::time::timeout(LONGEST, people).await.is_err() {
+        trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
+    }
+    Ok(Run {
+        seed,
+        failures: trace.failures(),
+        trace: trace.lines(),
+        digest: trace.digest(),
+        requests: network.requests(),
+        simulated: clock.elapsed(),
+    })
+}
+
+/// An emulator with a past.
+async fn emulator(
+    clock: SimulatedClock,
+    huawei: bool,
+    rng: &mut Rng,
+    created: Arc<Mutex<Vec<String>>>,
+) -> Result<Emulator, Box<dyn Error>> {
+    let mut choices = Choices::default();
+    if rng.bool() {
+        choices.jobs_offset = JobsOffset::Job;
+    }
+    if rng.bool() {
+        choices.events_offset = EventsOffset::Page;
+    }
+    let past = [0, 3, 60, 300][rng.usize(..4)];
+    let mut seeds = Vec::new();
+    if past > 0 {
+        // A second apart, or all at once.
+        let seed = match rng.bool() {
+            true => json!({"name": "past-{n}", "count": past, "created": "2026-01-15T06:00:00Z"}),
+            false => json!({"name": "past-{n}", "count": past}),
+        };
+        seeds.push(Seeds::from_json(&json!({ "jobs": [seed] }).to_string())?);
+    }
+    let timing = match rng.bool() {
+        true => Timing::documented(),
+        false => Timing::default(),
+    };
+    let mut builder = Emulator::builder()
+        .clock(Arc::new(clock))
+        .token(TOKEN)
+        .cloud(match huawei {
+            true => modelarts_emulator::Cloud::Huawei,
+            false => modelarts_emulator::Cloud::Otc,
+        })
+        .choices(choices)
+        .timing(timing)
+        .runner(RunnerKind::Simulated(Script::from_json(
+            &script(rng).to_string(),
+        )?))
+        .observe(move |exchange| {
+            if exchange.operation == Some("CreateTrainingJob") && exchange.status == 201 {
+                let body: Value = serde_json::from_slice(exchange.request).unwrap_or_default();
+                let name = body["metadata"]["name"].as_str().unwrap_or_default();
+                created.lock().push(name.to_owned());
+            }
+        });
+    for seeds in seeds {
+        builder = builder.seed_jobs(seeds);
+    }
+    Ok(builder.start().await?)
+}
+
+/// What the jobs do: of each kind, for so long, with so many lines.
+fn script(rng: &mut Rng) -> Value {
+    let mut lasts = |most: u32| rng.u32(1..most);
+    json!({
+        "default": [{"seconds": lasts(900), "log": ["begun", {"at": 1, "every": 7, "line": "batch {n} of {task}"}]}],
+        "jobs": [
+            {"name": "steps-*", "runs": [{
+                "seconds": lasts(1200),
+                "log": ["begun", {"at": 2, "every": lasts(5), "line": "step {n}"}, {"at": 3, "every": 11, "line": "same"}]
+            }]},
+            {"name": "fails-*", "runs": [{"seconds": lasts(300), "exit_code": 3, "log": [{"at": lasts(60), "line": "no"}]}]},
+            {"name": "quick-*", "runs": [{"seconds": 0, "log": ["a", "a", "b"]}]},
+            {"name": "faulty-*", "runs": [
+                {"seconds": 400, "fault": {"node_fault": lasts(400)}, "log": [{"every": 30, "line": "run {run} {n}"}]},
+                {"seconds": lasts(200), "log": [{"every": 30, "line": "run {run} {n}"}]}
+            ]},
+            {"name": "twins-*", "runs": [{
+                "seconds": lasts(600),
+                "log": [{"every": 20, "line": "{task} {n}"}],
+                "tasks": {"worker-1": {"log": [{"every": 3, "line": "other {n}"}]}}
+            }]}
+        ]
+    })
+}

@@ -1,0 +1,319 @@
+//! The users of a simulation: they create, list, wait, follow, stop and delete.
+
+use std::{sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use futures::{StreamExt, TryStreamExt, future::join_all};
+use modelarts_emulator::Emulator;
+use modelarts_ext::{Client, Error, ErrorKind, Event, Job, LogAccess, LogItem, News};
+use parking_lot::Mutex;
+use tokio::time::sleep;
+
+use crate::{checks, clock::SimulatedClock, conditions::Conditions, trace::Trace};
+
+/// What the users of a simulation share.
+pub(crate) struct World {
+    pub(crate) emulator: Emulator,
+    pub(crate) client: Client,
+    pub(crate) clock: SimulatedClock,
+    pub(crate) conditions: Conditions,
+    pub(crate) trace: Trace,
+    /// Names of the jobs that creates were answered for with 201.
+    pub(crate) created: Arc<Mutex<Vec<String>>>,
+}
+
+/// The deadline of a call that is several, as the client has it by default.
+const CALL: Duration = Duration::from_secs(300);
+/// How long after the end of a job, or of the last outage, a watch may go on: while every
+/// answer fails it bears that for 15 minutes, but any good one begins these anew.
+const WATCH: Duration = Duration::from_secs(3600);
+
+fn seconds(rng: &mut Rng, below: u64) -> Duration {
+    Duration::from_millis(rng.u64(..below * 1000))
+}
+
+impl World {
+    /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
+    /// network.
+    fn ended<T>(
+        &self,
+        what: &str,
+        result: &Result<T, Error>,
+        took: Duration,
+        most: Option<Duration>,
+    ) {
+        match result {
+            Ok(_) => self.trace.note(format_args!("{what}: Ok after {took:?}")),
+            Err(error) => self.trace.note(format_args!("{what}: {error}")),
+        }
+        if let Some(most) = most
+            && took > most
+        {
+            self.trace
+                .fail(format_args!("{what} took {took:?}, and may take {most:?}"));
+        }
+        if let Err(error) = result
+            && self.conditions.is_calm()
+            && !error.is_not_found()
+        {
+            self.trace
+                .fail(format_args!("{what} failed on a calm network: {error}"));
+        }
+    }
+}
+
+/// Somebody who makes a job and does something with it.
+pub(crate) async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
+    sleep(seconds(&mut rng, 900)).await;
+    let kind = ["steps", "fails", "quick", "faulty", "twins"][rng.usize(..5)];
+    let name = format!("{kind}-{number}");
+    let Some(job) = submit(&world, &name, &mut rng).await else {
+        return;
+    };
+    let one = tend(Arc::clone(&world), job.clone(), rng.fork());
+    let other = tend(Arc::clone(&world), job.clone(), rng.fork());
+    futures::join!(one, other);
+    history(&world, &job, &mut rng).await;
+}
+
+async fn submit(world: &World, name: &str, rng: &mut Rng) -> Option<Job> {
+    let nodes = rng.u32(1..3);
+    let create = world
+        .client
+        .training_jobs()
+        .create(name)
+        .custom_image("org/image:1")
+        .command("run")
+        .flavor("modelarts.vm.cpu.8u")
+        .nodes(nodes);
+    let begun = world.clock.elapsed();
+    let result = create.submit().await;
+    let took = world.clock.elapsed() - begun;
+    let what = format!("submit {name}");
+    world.ended(&what, &result, took, Some(CALL + Duration::from_secs(1)));
+    // A request that the client gave up may still arrive.
+    sleep(Duration::from_secs(10)).await;
+    checks::created(world, name, &result);
+    result.ok()
+}
+
+/// One of the things that people do with a job.
+async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
+    let name = job.name().to_owned();
+    let begun = world.clock.elapsed();
+    match rng.u8(..9) {
+        0 | 1 => follow(&world, &job, &mut rng).await,
+        2 => {
+            let events = job.events().follow().try_collect::<Vec<_>>().await;
+            let took = watch_time(&world, &job, begun);
+            let what = format!("follow events of {name}");
+            world.ended(&what, &events, took, Some(WATCH));
+            if let Ok(events) = events {
+                let messages = events.iter().map(Event::message);
+                checks::followed(&world, &job, &what, messages);
+            }
+        }
+        3 => {
+            let access = match rng.bool() {
+                true => LogAccess::LineNumbers,
+                false => LogAccess::Preview,
+            };
+            let log = job.logs("worker-0").read_by(access);
+            let items = log.follow().try_collect::<Vec<_>>().await;
+            let took = watch_time(&world, &job, begun);
+            world.ended(&format!("follow log of {name}"), &items, took, Some(WATCH));
+            if let Ok(items) = items {
+                checks::log(&world, &job, 0, &items).await;
+            }
+        }
+        4 | 5 => wait(&world, &job, &mut rng).await,
+        6 => {
+            sleep(seconds(&mut rng, 600)).await;
+            let begun = world.clock.elapsed();
+            let result = job.terminate().await;
+            let took = world.clock.elapsed() - begun;
+            match &result {
+                // The job may have ended meanwhile, which a stop is refused for.
+                Err(error) if error.is_conflict() || error.kind() == ErrorKind::Service => {
+                    world.trace.note(format_args!("stop {name}: {error}"));
+                }
+                _ => world.ended(&format!("stop {name}"), &result, took, Some(CALL)),
+            }
+        }
+        7 => {
+            sleep(seconds(&mut rng, 900)).await;
+            let begun = world.clock.elapsed();
+            let result = job.delete().await;
+            let took = world.clock.elapsed() - begun;
+            world.ended(&format!("delete {name}"), &result, took, Some(CALL));
+            sleep(Duration::from_secs(120)).await;
+            checks::deleted(&world, &job, &result);
+        }
+        _ => {
+            for _ in 0..rng.usize(1..20) {
+                sleep(seconds(&mut rng, 60)).await;
+                let begun = world.clock.elapsed();
+                let result = world.client.training_jobs().get(job.id()).await;
+                let took = world.clock.elapsed() - begun;
+                world.ended(&format!("get {name}"), &result, took, Some(CALL));
+                if let Ok(got) = result
+                    && got.id() != job.id()
+                {
+                    world
+                        .trace
+                        .fail(format_args!("get {name} brought {}", got.name()));
+                }
+            }
+        }
+    }
+}
+
+/// The time since the job ended or the watch began, whichever was later: the tolerance of a
+/// watch does not begin before the last thing that came.
+fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
+    let now = world.clock.elapsed();
+    let ended = checks::ended_at(world, job).unwrap_or(now);
+    let quiet = world.conditions.last_outage();
+    now.saturating_sub(ended.max(begun).max(quiet))
+}
+
+async fn follow(world: &World, job: &Job, rng: &mut Rng) {
+    let access = match rng.bool() {
+        true => LogAccess::LineNumbers,
+        false => LogAccess::Preview,
+    };
+    let begun = world.clock.elapsed();
+    let news = job.follow().read_logs_by(access).stream();
+    let result = news.try_collect::<Vec<_>>().await;
+    let took = watch_time(world, job, begun);
+    let what = format!("follow {}", job.name());
+    world.ended(&what, &result, took, Some(WATCH));
+    let Ok(news) = result else { return };
+    if news.iter().any(|news| matches!(news, News::Vanished)) {
+        checks::vanished(world, job, "follow");
+        return;
+    }
+    let messages = news.iter().filter_map(|news| match news {
+        News::Event(event) => Some(event.message()),
+        _ => None,
+    });
+    checks::followed(world, job, &what, messages);
+    for (index, task) in job.tasks().iter().enumerate() {
+        let items: Vec<LogItem> = news
+            .iter()
+            .filter_map(|news| match news {
+                News::Log { task: of, item } if of == task => Some(item.clone()),
+                _ => None,
+            })
+            .collect();
+        checks::log(world, job, u32::try_from(index).unwrap_or(0), &items).await;
+    }
+    let last = news.iter().rev().find_map(|news| match news {
+        News::Phase(job) => Some(job.phase().to_string()),
+        _ => None,
+    });
+    checks::phase(world, job, "follow", last.as_deref());
+}
+
+async fn wait(world: &World, job: &Job, rng: &mut Rng) {
+    let begun = world.clock.elapsed();
+    let limit = rng.bool().then(|| seconds(rng, 1800));
+    let wait = match limit {
+        Some(limit) => job.wait().timeout(limit),
+        None => job.wait(),
+    };
+    let result = wait.await;
+    let took = world.clock.elapsed() - begun;
+    let what = format!("wait for {} with {limit:?}", job.name());
+    let most = limit.map(|limit| limit + Duration::from_secs(1));
+    world.ended(&what, &result, took, most);
+    let Ok(waited) = result else { return };
+    checks::outcome(world, job, waited.outcome());
+}
+
+/// Somebody who waits for several jobs at once.
+pub(crate) async fn automate(world: Arc<World>, mut rng: Rng) {
+    sleep(seconds(&mut rng, 600)).await;
+    let names = (0..rng.usize(2..6)).map(|number| format!("batch-{number}"));
+    let mut jobs = Vec::new();
+    for name in names {
+        jobs.extend(submit(&world, &name, &mut rng).await);
+    }
+    let begun = world.clock.elapsed();
+    let limit = seconds(&mut rng, 3600);
+    let all = world.client.training_jobs().wait_all(jobs.clone());
+    let result = all.timeout(limit).stream().try_collect::<Vec<_>>().await;
+    let took = world.clock.elapsed() - begun;
+    let most = limit + Duration::from_secs(1);
+    world.ended("wait for all", &result, took, Some(most));
+    let Ok(waited) = result else { return };
+    checks::each_once(
+        &world,
+        "wait for all",
+        jobs.iter().map(Job::name),
+        waited.iter().map(|waited| waited.job().name()),
+    );
+    for waited in &waited {
+        checks::outcome(&world, waited.job(), waited.outcome());
+    }
+}
+
+/// Somebody who lists all jobs now and then.
+pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
+    for _ in 0..rng.usize(1..6) {
+        sleep(seconds(&mut rng, 600)).await;
+        let mut list = world.client.training_jobs().list();
+        let page = [1, 2, 7, 20, 50][rng.usize(..5)];
+        list = list.page_size(page).in_flight(rng.usize(1..5));
+        if rng.bool() {
+            list = list.oldest_first();
+        }
+        let before = checks::visible(&world);
+        let begun = world.clock.elapsed();
+        let mut rows = list.stream();
+        let mut seen = Vec::new();
+        let result = loop {
+            match rows.next().await {
+                Some(Ok(job)) => seen.push(job.id().to_owned()),
+                Some(Err(error)) => break Err(error),
+                None => break Ok(()),
+            }
+        };
+        let took = world.clock.elapsed() - begun;
+        let what = format!("list by {page}");
+        world.ended(&what, &result, took, None);
+        checks::listed(&world, &what, &before, &seen, result.is_ok());
+    }
+}
+
+/// Reads all events of a job at once.
+async fn history(world: &World, job: &Job, rng: &mut Rng) {
+    // Late events are written some seconds after the end.
+    sleep(Duration::from_secs(60)).await;
+    let events = job.events().page_size([1, 3, 100][rng.usize(..3)]);
+    let before = checks::messages(world, job);
+    let begun = world.clock.elapsed();
+    let result = events.stream().try_collect::<Vec<_>>().await;
+    let took = world.clock.elapsed() - begun;
+    let what = format!("events of {}", job.name());
+    world.ended(&what, &result, took, None);
+    if let Ok(events) = result {
+        let listed = events.iter().map(Event::message);
+        checks::events(world, job, &what, &before, listed);
+    }
+}
+
+/// Everything that people do in a simulation.
+pub(crate) async fn everybody(world: &Arc<World>, rng: &mut Rng) {
+    let mut people: Vec<futures::future::BoxFuture<'static, ()>> = Vec::new();
+    for number in 0..rng.usize(0..5) {
+        people.push(Box::pin(train(Arc::clone(world), number, rng.fork())));
+    }
+    for _ in 0..rng.usize(0..3) {
+        people.push(Box::pin(list(Arc::clone(world), rng.fork())));
+    }
+    if rng.bool() {
+        people.push(Box::pin(automate(Arc::clone(world), rng.fork())));
+    }
+    join_all(people.into_iter().map(tokio::spawn)).await;
+}
