@@ -1,25 +1,30 @@
 //! Follows the events of a job.
 
-use std::time::SystemTime;
-
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::{
-    ending::Ending,
+    ending::{Ending, Polls},
     error::Error,
     event::Event,
     events::Events,
     page::{Page, Results},
-    patience::Patience,
     seen::Seen,
 };
 
-/// Looks for new events, again and again.
+/// Polls the events of a job, again and again.
 pub(crate) struct Follower {
     events: Events,
     seen: Seen,
-    /// The window that is being read.
-    window: Option<Results<Page<Event>>>,
+    pub(crate) polls: Polls,
+    poll: Option<Poll>,
+}
+
+/// A poll that is under way.
+struct Poll {
+    /// The events behind the last page that has come.
+    rest: Events,
+    /// `None`: the last request failed.
+    pages: Option<Results<Page<Event>>>,
 }
 
 impl Follower {
@@ -27,67 +32,92 @@ impl Follower {
         Self {
             seen: Seen::new(events.lateness),
             events,
-            window: None,
+            polls: Polls::default(),
+            poll: None,
         }
     }
 
-    /// Whether a look is not at its end.
-    pub(crate) fn is_looking(&self) -> bool {
-        self.window.is_some()
+    /// Whether a poll is under way.
+    pub(crate) fn is_polling(&self) -> bool {
+        self.poll.is_some()
     }
 
-    /// The new events of one more page. `None`: that is all for this look.
-    pub(crate) async fn next(&mut self, now: SystemTime) -> Result<Option<Vec<Event>>, Error> {
-        let mut window = match self.window.take() {
-            Some(window) => window,
-            None => {
-                let mut events = self.events.clone();
-                events.range = self.seen.begin(now, events.range);
-                events.pages()
-            }
+    /// The new events of one more page. `None`: that is all for this poll. After an error
+    /// the poll goes on behind the last page that came.
+    pub(crate) async fn next(&mut self, ending: &Ending) -> Result<Option<Vec<Event>>, Error> {
+        let mut poll = self.poll.take().unwrap_or_else(|| self.begin(ending));
+        let mut pages = match poll.pages.take() {
+            Some(pages) => pages,
+            None => poll.rest.clone().pages(),
         };
-        let page = window.try_next().await?;
-        Ok(page.map(|page| {
-            self.window = Some(window);
-            self.seen.new_among(page.items)
-        }))
+        match pages.try_next().await {
+            Ok(Some(page)) => {
+                self.polls.progress();
+                self.poll = Some(Poll {
+                    rest: poll.rest.resume(page.position),
+                    pages: Some(pages),
+                });
+                Ok(Some(self.seen.new_among(page.items)))
+            }
+            Ok(None) => {
+                self.polls.complete();
+                Ok(None)
+            }
+            Err(error) => {
+                self.poll = Some(poll);
+                Err(error)
+            }
+        }
+    }
+
+    fn begin(&mut self, ending: &Ending) -> Poll {
+        self.polls.begin(ending);
+        self.seen.begin();
+        let mut rest = self.events.clone();
+        // The last poll is one of all events, so that nothing is missing in the end, whatever
+        // the times of the events are.
+        if !self.polls.may_be_last(ending) {
+            let now = ending.job.client().clock().now();
+            rest.range = self.seen.window(now, rest.range);
+        }
+        Poll { rest, pages: None }
     }
 }
 
 struct State {
     follower: Follower,
     ending: Ending,
-    patience: Patience,
-    /// Whether a look is under way.
-    looking: bool,
-    first: bool,
+    /// Whether to go on without a pause.
+    at_once: bool,
 }
 
 impl State {
     /// What is new, as far as one answer goes, and whether to go on.
     async fn next(&mut self) -> Result<(Vec<Event>, bool), Error> {
         let clock = self.ending.job.client().clock().clone();
-        if !std::mem::replace(&mut self.looking, true) {
-            if !std::mem::take(&mut self.first) {
-                let pause = self.patience.pause(self.follower.events.interval);
-                clock.sleep(pause).await;
-            }
-            self.ending.look(&mut self.patience).await?;
+        let polls = &mut self.follower.polls;
+        if !std::mem::take(&mut self.at_once) {
+            let interval = self.follower.events.interval;
+            clock.sleep(self.ending.pause(interval, [polls])).await;
         }
-        match self.follower.next(clock.now()).await {
+        if !self.follower.is_polling() {
+            self.ending.poll().await?;
+        }
+        match self.follower.next(&self.ending).await {
             Ok(Some(new)) => {
                 if !new.is_empty() {
                     self.ending.news();
                 }
+                self.at_once = true;
                 return Ok((new, true));
             }
-            Ok(None) => self.patience.restore(),
+            Ok(None) => {}
             // Deleting a job deletes its events.
             Err(error) if error.is_gone() => self.ending.vanish(),
-            Err(error) => self.patience.bear(error, &*clock)?,
+            Err(error) => self.follower.polls.fail(error, &*clock)?,
         }
-        self.looking = false;
-        Ok((Vec::new(), !self.ending.is_over()))
+        let end = self.ending.settle([&mut self.follower.polls]);
+        Ok((Vec::new(), !end.is_over))
     }
 }
 
@@ -95,9 +125,7 @@ pub(crate) fn follow(events: Events) -> Results<Event> {
     let state = State {
         ending: Ending::new(events.job.clone(), events.quiet),
         follower: Follower::new(events),
-        patience: Patience::default(),
-        looking: false,
-        first: true,
+        at_once: true,
     };
     stream::try_unfold(Some(state), |state| async move {
         let Some(mut state) = state else {

@@ -6,20 +6,19 @@ use futures::{StreamExt, stream};
 use modelarts_api::{BoxFuture, types::Phase};
 
 use crate::{
-    ending::Ending,
-    error::Error,
+    ending::{Ending, Polls},
+    error::{Error, ErrorKind},
     event::Event,
     event_follow::Follower,
     job::Job,
     logs::{LogAccess, LogItem, Watcher},
     merge::merge,
     page::Results,
-    patience::Patience,
 };
 
-/// How many logs are looked at at the same time.
+/// How many logs are polled at the same time.
 const AT_ONCE: usize = 8;
-/// How many events one look takes, give or take a page, so that memory is bounded. A job
+/// How many events one round takes, give or take a page, so that memory is bounded. A job
 /// has some tens.
 const MOST_EVENTS: usize = 10_000;
 
@@ -110,16 +109,19 @@ impl FollowJob {
         self
     }
 
-    /// What there is, and what comes, until the job has ended and been quiet. Answers
-    /// that fail in passing do not end it.
+    /// What there is, and what comes, until the job has ended and been quiet.
+    ///
+    /// Answers that fail in passing do not end it, and do not count as quiet. When the
+    /// details of the job, its events or one of its logs bring nothing but such answers for
+    /// 15 minutes, the stream ends with the error, even if the others work.
     #[must_use]
     pub fn stream(self) -> Results<News> {
         State::new(self).stream()
     }
 }
 
-/// The task, and what is new in its log.
-type Look<'a> = BoxFuture<'a, (String, Result<(Vec<LogItem>, bool), Error>)>;
+/// What is new in a log, and whether there is more.
+type Look<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
 
 struct State {
     follow: FollowJob,
@@ -127,7 +129,6 @@ struct State {
     events: Follower,
     logs: Vec<Watcher>,
     phase: Option<Phase>,
-    patience: Patience,
     /// Events that happened behind lines that were not read yet.
     held: Vec<Event>,
     most_events: usize,
@@ -146,7 +147,6 @@ impl State {
             events: Follower::new(events),
             logs: Vec::new(),
             phase: None,
-            patience: Patience::default(),
             held: Vec::new(),
             most_events: MOST_EVENTS,
             at_once: true,
@@ -167,30 +167,33 @@ impl State {
         while self.news.is_empty() && !self.over {
             if !std::mem::take(&mut self.at_once) {
                 let clock = self.follow.job.client().clock().clone();
-                let pause = self.patience.pause(self.follow.interval);
-                clock.sleep(pause).await;
+                let polls = polls(&mut self.events, &mut self.logs);
+                clock
+                    .sleep(self.ending.pause(self.follow.interval, polls))
+                    .await;
             }
-            self.look().await?;
+            self.round().await?;
         }
         Ok(self.news.pop_front())
     }
 
-    /// Looks at the job, then at its events, then at its logs: what led to something
-    /// that is seen is looked for after it.
-    async fn look(&mut self) -> Result<(), Error> {
-        self.ending.look(&mut self.patience).await?;
+    /// Polls the details of the job, then its events, then its logs: what led to something
+    /// that is seen is asked for after it.
+    async fn round(&mut self) -> Result<(), Error> {
+        self.ending.poll().await?;
         let held = self.held.len();
         let more_events = self.events().await?;
         let (lines, more_lines) = self.lines().await?;
-        let job = self.ending.job.clone();
-        let changed = self.phase.as_ref() != Some(&job.phase());
-        if changed || self.held.len() > held || !lines.is_empty() {
+        if self.held.len() > held || !lines.is_empty() {
             self.ending.news();
         }
+        let end = self.ending.settle(polls(&mut self.events, &mut self.logs));
         self.at_once = more_events || more_lines;
-        self.over = self.ending.is_over() && !self.at_once;
+        self.over = end.is_over && !self.at_once;
 
+        let job = self.ending.job.clone();
         let is_final = job.is_final();
+        let changed = self.phase.as_ref() != Some(&job.phase());
         if changed && !is_final {
             self.phase = Some(job.phase());
             self.news.push_back(News::Phase(Box::new(job.clone())));
@@ -203,7 +206,6 @@ impl State {
         if self.at_once {
             return Ok(());
         }
-        self.phase = Some(job.phase());
         if self.over {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
@@ -211,35 +213,34 @@ impl State {
                 self.news.extend(item.map(|item| News::Log { task, item }));
             }
         }
-        let after = (changed && is_final).then(|| News::Phase(Box::new(job)));
-        self.news.extend(after);
+        if changed && is_final && end.is_known {
+            self.phase = Some(job.phase());
+            self.news.push_back(News::Phase(Box::new(job)));
+        }
         if self.ending.is_gone() {
             self.news.push_back(News::Vanished);
         }
         Ok(())
     }
 
-    /// Takes new events, and says whether there are more.
+    /// Takes new events, and says whether there are more to be had at once.
     async fn events(&mut self) -> Result<bool, Error> {
-        let clock = self.follow.job.client().clock().clone();
-        while self.held.len() < self.most_events {
-            match self.events.next(clock.now()).await {
+        let mut more = true;
+        while more && self.held.len() < self.most_events {
+            match self.events.next(&self.ending).await {
                 Ok(Some(new)) => self.held.extend(new),
-                Ok(None) => {
-                    self.patience.restore();
-                    break;
-                }
-                Err(error) if error.is_gone() => {
-                    self.ending.vanish();
-                    break;
-                }
+                Ok(None) => more = false,
                 Err(error) => {
-                    self.patience.bear(error, &*clock)?;
-                    break;
+                    more = false;
+                    if error.is_gone() {
+                        self.ending.vanish();
+                    } else {
+                        let clock = self.follow.job.client().clock();
+                        self.events.polls.fail(error, &**clock)?;
+                    }
                 }
             }
         }
-        let more = self.events.is_looking();
         // Late ones come when they appear, but here among those that appeared with them.
         self.held.sort_by_key(Event::time);
         Ok(more)
@@ -251,7 +252,6 @@ impl State {
         if !self.follow.logs {
             return Ok((lines, any_more));
         }
-        let clock = self.follow.job.client().clock().clone();
         for task in self.ending.job.tasks() {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = self.ending.job.logs(task);
@@ -261,28 +261,56 @@ impl State {
         }
         let mut looks: Vec<Look<'_>> = Vec::new();
         for log in &mut self.logs {
-            looks.push(Box::pin(async {
-                let items = log.look().await;
-                (log.task().to_owned(), items)
-            }));
+            looks.push(Box::pin(log.poll(&self.ending)));
         }
         let answers: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
-        for (task, answer) in answers {
+        for (log, answer) in self.logs.iter_mut().zip(answers) {
             match answer {
                 Ok((items, more)) => {
                     any_more |= more;
                     if !items.is_empty() {
-                        lines.push((task, items));
+                        lines.push((log.task().to_owned(), items));
                     }
                 }
                 // The details of the job say whether it is gone; the log of a task may
                 // just not be there.
-                Err(error) if error.is_gone() => {}
-                Err(error) => self.patience.bear(error, &*clock)?,
+                Err(error) if error.is_gone() => log.polls.complete(),
+                Err(error) => {
+                    let clock = self.follow.job.client().clock();
+                    log.polls
+                        .fail(error, &**clock)
+                        .map_err(|error| of_task(log.task(), error))?;
+                }
             }
         }
         Ok((lines, any_more))
     }
+}
+
+/// The polls of all sources but the details of the job.
+fn polls<'a>(
+    events: &'a mut Follower,
+    logs: &'a mut [Watcher],
+) -> impl Iterator<Item = &'a mut Polls> {
+    let logs = logs.iter_mut().map(|log| &mut log.polls);
+    std::iter::once(&mut events.polls).chain(logs)
+}
+
+/// Says which log could not be read: the operation is the same for all of them.
+fn of_task(task: &str, error: Error) -> Error {
+    let kind = match error.kind() {
+        // The words of this kind are those of the service.
+        ErrorKind::Service => ErrorKind::Unexpected,
+        kind => kind,
+    };
+    let said = Error::new(kind, format!("the log of {task} cannot be read: {error}"));
+    let said = said.with_code(error.code().map(str::to_owned));
+    let said = match error.status() {
+        Some(status) => said.with_status(status),
+        None => said,
+    };
+    said.with_retry_after(error.retry_after())
+        .with_source(error)
 }
 
 #[cfg(test)]

@@ -9,12 +9,11 @@ use modelarts_api::{
 };
 
 use crate::{
-    ending::Ending,
+    ending::{Ending, Polls},
     error::{Error, ErrorKind},
     job::Job,
     line_cursor::{LineCursor, Lines, MOST},
     page::Results,
-    patience::Patience,
     tail::Tail,
 };
 
@@ -123,14 +122,13 @@ impl Logs {
             ending: Ending::new(self.job.clone(), self.quiet),
             interval: self.interval,
             watcher: Watcher::new(self),
-            patience: Patience::default(),
             at_once: true,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
                 return Ok::<_, Error>(None);
             };
-            let (items, more) = state.look().await?;
+            let (items, more) = state.next().await?;
             let items = stream::iter(items.into_iter().map(Ok));
             Ok(Some((items, more.then_some(state))))
         })
@@ -164,11 +162,12 @@ impl Lines for Logs {
     }
 }
 
-/// Looks at a log again and again.
+/// Polls a log again and again.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     logs: Logs,
     reader: Reader,
+    pub(crate) polls: Polls,
     /// Whether the service has thrown the log away, after which nothing comes any more.
     cleared: bool,
 }
@@ -190,6 +189,7 @@ impl Watcher {
         Self {
             logs,
             reader,
+            polls: Polls::default(),
             cleared: false,
         }
     }
@@ -200,7 +200,17 @@ impl Watcher {
 
     /// What is new, and whether there is more to be had at once. A log that is not there
     /// yet has nothing new; one that is not there any more has a gap.
-    pub(crate) async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
+    pub(crate) async fn poll(&mut self, ending: &Ending) -> Result<(Vec<LogItem>, bool), Error> {
+        self.polls.begin(ending);
+        let (items, more) = self.read().await?;
+        match more {
+            true => self.polls.progress(),
+            false => self.polls.complete(),
+        }
+        Ok((items, more))
+    }
+
+    async fn read(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         if self.cleared {
             return Ok((Vec::new(), false));
         }
@@ -259,33 +269,33 @@ struct State {
     watcher: Watcher,
     ending: Ending,
     interval: Duration,
-    patience: Patience,
     /// Whether there is something to be had without waiting.
     at_once: bool,
 }
 
 impl State {
-    /// Looks once: what is new, and whether to look again.
-    async fn look(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
+    /// Polls once: what is new, and whether to poll again.
+    async fn next(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         let clock = self.ending.job.client().clock().clone();
         if !std::mem::take(&mut self.at_once) {
-            clock.sleep(self.patience.pause(self.interval)).await;
+            let polls = [&mut self.watcher.polls];
+            clock.sleep(self.ending.pause(self.interval, polls)).await;
         }
-        self.ending.look(&mut self.patience).await?;
+        self.ending.poll().await?;
         let mut items = Vec::new();
-        match self.watcher.look().await {
+        match self.watcher.poll(&self.ending).await {
             Ok((new, more)) => {
-                self.patience.restore();
                 items = new;
                 self.at_once = more;
             }
             Err(error) if error.is_gone() => self.ending.vanish(),
-            Err(error) => self.patience.bear(error, &*clock)?,
+            Err(error) => self.watcher.polls.fail(error, &*clock)?,
         }
         if !items.is_empty() {
             self.ending.news();
         }
-        let over = self.ending.is_over() && !self.at_once;
+        let end = self.ending.settle([&mut self.watcher.polls]);
+        let over = end.is_over && !self.at_once;
         if over {
             items.extend(self.watcher.finish());
         }

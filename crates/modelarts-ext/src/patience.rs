@@ -38,7 +38,9 @@ impl Patience {
             // The load balancer may not find the service for a moment.
             || error.is_stray();
         let now = clock.now();
-        let since = *self.since.get_or_insert(now);
+        // A clock that was set back must not make this last for longer.
+        let since = self.since.map_or(now, |since| since.min(now));
+        self.since = Some(since);
         if !passing || now.duration_since(since).unwrap_or_default() > LIMIT {
             return Err(error);
         }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{BuildHasher, RandomState},
     time::{Duration, SystemTime},
 };
 
@@ -11,17 +12,20 @@ use crate::event::Event;
 /// older than it is.
 const CUT_OFF: Duration = Duration::from_secs(1);
 
-/// What was seen near the newest event, as a multiset, because events may be equal.
+/// What stands for an event: 16 bytes instead of some hundreds, as all events of a job are
+/// remembered.
+type Digest = (u64, u64);
+
+/// All events that were seen, as a multiset, because events may be equal.
 #[derive(Debug)]
 pub(crate) struct Seen {
     lateness: Duration,
     newest: Option<SystemTime>,
-    /// What is older was forgotten.
-    known_from: Option<SystemTime>,
     /// How often each event was seen.
-    counts: HashMap<Event, usize>,
-    /// How often it came in the window that is being read.
-    window: HashMap<Event, usize>,
+    counts: HashMap<Digest, usize>,
+    /// How often it came in the poll that is under way.
+    polled: HashMap<Digest, usize>,
+    hashers: (RandomState, RandomState),
 }
 
 impl Seen {
@@ -29,65 +33,56 @@ impl Seen {
         Self {
             lateness: lateness.saturating_add(CUT_OFF),
             newest: None,
-            known_from: None,
             counts: HashMap::new(),
-            window: HashMap::new(),
+            polled: HashMap::new(),
+            hashers: (RandomState::new(), RandomState::new()),
         }
     }
 
-    /// Begins a window: the time to ask for. `None` is all of it.
+    /// A poll begins.
+    pub(crate) fn begin(&mut self) {
+        self.polled.clear();
+    }
+
+    /// The time in which to ask for new events. `None` is all of it.
     ///
-    /// An event that appears not later than `lateness` after its time is in a window
-    /// that begins so much before the newest event of the look before.
-    pub(crate) fn begin(
-        &mut self,
+    /// An event that appears not later than `lateness` after its time is in a window that
+    /// begins so much before the newest event that was seen. One that is dated ahead of the
+    /// clock does not move it, or those before it would be outside.
+    pub(crate) fn window(
+        &self,
         now: SystemTime,
         range: Option<(SystemTime, SystemTime)>,
     ) -> Option<(SystemTime, SystemTime)> {
-        // Times that cannot be read have no place in the order; such events are only
-        // known from one window to the next.
-        let window = std::mem::take(&mut self.window);
-        self.counts
-            .retain(|event, _| event.time().is_some() || window.contains_key(event));
-        let Some(start) = self.start() else {
+        let Some(newest) = self.newest else {
             return range;
         };
+        let epoch = SystemTime::UNIX_EPOCH;
+        let start = newest.min(now).checked_sub(self.lateness);
+        // The service takes no times before 1970.
+        let start = start.map_or(epoch, |start| start.max(epoch));
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
-            None => {
-                // The end must not cut off what the clock of the service calls the future.
-                let end = self.newest.map_or(now, |newest| newest.max(now));
-                Some((start, end + Duration::from_secs(24 * 3600)))
-            }
+            // The end must not cut off what the clock of the service calls the future.
+            None => Some((start, newest.max(now) + Duration::from_secs(24 * 3600))),
         }
     }
 
-    fn start(&self) -> Option<SystemTime> {
-        self.newest?.checked_sub(self.lateness)
-    }
-
-    /// Takes the next rows of the window, oldest first, and gives back those that are
-    /// new.
+    /// Takes the next rows of a poll, and gives back those that are new.
     pub(crate) fn new_among(&mut self, rows: Vec<Event>) -> Vec<Event> {
-        let mut new = Vec::new();
-        for row in rows {
-            let count = self.window.entry(row.clone()).or_default();
+        let mut new = rows;
+        new.retain(|row| {
+            let digest = (self.hashers.0.hash_one(row), self.hashers.1.hash_one(row));
+            let count = self.polled.entry(digest).or_default();
             *count += 1;
-            let known = self.counts.entry(row.clone()).or_default();
-            if *count > *known {
+            let known = self.counts.entry(digest).or_default();
+            let is_new = *count > *known;
+            if is_new {
                 *known = *count;
                 self.newest = self.newest.max(row.time());
-                new.push(row);
             }
-        }
-        // What the next window cannot hold need not be known any more, and this one
-        // cannot either, because it is in order.
-        if let Some(start) = self.start().filter(|start| Some(*start) > self.known_from) {
-            let near = |event: &Event| event.time().is_none_or(|time| time >= start);
-            self.counts.retain(|event, _| near(event));
-            self.window.retain(|event, _| near(event));
-            self.known_from = Some(start);
-        }
+            is_new
+        });
         new
     }
 }
@@ -111,12 +106,18 @@ mod tests {
 
     const LATENESS: Duration = Duration::from_secs(10);
 
+    /// A time after all events of these tests.
+    fn later() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
+    }
+
     fn seen() -> Seen {
         Seen::new(LATENESS)
     }
 
     fn look(seen: &mut Seen, rows: &[Event]) -> Vec<Event> {
-        let window = seen.begin(SystemTime::UNIX_EPOCH, None);
+        seen.begin();
+        let window = seen.window(later(), None);
         let inside = |event: &&Event| {
             window.is_none_or(|(start, end)| {
                 event
@@ -147,42 +148,40 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_the_window() {
+    fn the_window_begins_before_the_newest_event_and_before_now() {
         let mut seen = seen();
-        for second in 0..60 {
-            look(&mut seen, &[event(second, "x")]);
-        }
-        assert_eq!(seen.counts.len(), 12);
-        assert!(seen.window.len() <= 12);
-        let (start, end) = seen.begin(SystemTime::UNIX_EPOCH, None).unwrap();
-        assert_eq!(Some(start), event(48, "").time());
-        let day = Duration::from_secs(86400);
-        assert_eq!(Some(end), event(59, "").time().map(|time| time + day));
-        // A range that was asked for is only made smaller.
         let at = |second| event(second, "").time().unwrap();
-        let range = seen.begin(SystemTime::UNIX_EPOCH, Some((at(10), at(50))));
-        assert_eq!(range, Some((at(48), at(50))));
-        let range = seen.begin(SystemTime::UNIX_EPOCH, Some((at(10), at(20))));
-        assert_eq!(range, Some((at(20), at(20))));
+        let day = Duration::from_secs(86400);
+        assert_eq!(seen.window(at(70), None), None);
+        assert_eq!(look(&mut seen, &[event(59, "x")]), [event(59, "x")]);
+        let window = seen.window(at(70), None);
+        assert_eq!(window, Some((at(48), at(70) + day)));
+        // The event is dated ahead of the clock, or the clock was set back.
+        let window = seen.window(at(30), None);
+        assert_eq!(window, Some((at(19), at(59) + day)));
+        let start = SystemTime::UNIX_EPOCH;
+        let window = seen.window(start + Duration::from_secs(3), None);
+        assert_eq!(window, Some((start, at(59) + day)));
+        // A range that was asked for is only made smaller.
+        let window = |range| seen.window(at(70), Some(range));
+        assert_eq!(window((at(10), at(50))), Some((at(48), at(50))));
+        assert_eq!(window((at(10), at(20))), Some((at(20), at(20))));
     }
 
     #[test]
-    fn events_without_a_time_are_known_for_one_window() {
-        let mut odd = Vec::new();
-        for number in 0..100 {
-            odd.push(Event::new(
-                serde_json::from_value(serde_json::json!({
-                    "time": "soon", "message": number.to_string(),
-                }))
-                .unwrap(),
-            ));
-        }
+    fn events_are_known_however_far_a_poll_reaches_back() {
         let mut seen = seen();
-        for pair in odd.windows(2) {
-            seen.begin(SystemTime::UNIX_EPOCH, None);
-            assert!(!seen.new_among(pair.to_vec()).is_empty());
+        let mut rows: Vec<_> = (0..60).map(|second| event(second, "x")).collect();
+        for row in &rows {
+            assert_eq!(look(&mut seen, std::slice::from_ref(row)).len(), 1);
         }
-        assert!(seen.counts.len() < 5);
+        // Times that cannot be read have no place in the order.
+        let odd = serde_json::json!({"time": "soon", "message": "odd"});
+        rows.push(Event::new(serde_json::from_value(odd).unwrap()));
+        for new in [1, 0] {
+            seen.begin();
+            assert_eq!(seen.new_among(rows.clone()).len(), new);
+        }
     }
 
     proptest! {
@@ -212,7 +211,8 @@ mod tests {
                     .collect();
                 rows.sort_by_key(|event| event.time_text().to_owned());
                 let now = event(look, "").time().unwrap();
-                if let Some((start, end)) = seen.begin(now, None) {
+                seen.begin();
+                if let Some((start, end)) = seen.window(now, None) {
                     rows.retain(|event| {
                         event.time().is_some_and(|time| time >= start && time <= end)
                     });

@@ -12,12 +12,13 @@ mod support;
 use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
-use modelarts_emulator::Fault;
+use modelarts_emulator::{Fault, FaultRule, Seeds};
 use modelarts_ext::{
     Client, CreateJob, Credentials, Error, FetchCredentials, Job, LogAccess, LogItem, News,
     Outcome, Password, ProvideCredentials, Renewing, RetryPolicy, TerminatedBy, Tools,
     api::BoxFuture,
 };
+use serde_json::json;
 use support::{Gate, Site};
 use tokio::sync::OnceCell;
 
@@ -401,5 +402,143 @@ async fn a_service_that_wants_to_be_left_alone_is() {
             2,
             "{way:?}: {slept:?}"
         );
+    }
+}
+
+const EVENTS: &str = "ListTrainingJobEvents";
+const DETAILS: &str = "ShowTrainingJobDetails";
+
+/// The ways to follow a job, each with the calls that bring what is followed.
+const FOLLOWED: [(Way, &[&str]); 4] = [
+    (Way::Events, &[EVENTS]),
+    (Way::Preview, &["ShowTrainingJobLogsPreview"]),
+    (Way::Lines, &["ShowTrainingJobLogsFromAom"]),
+    (Way::Follow, &[EVENTS, "ShowTrainingJobLogsFromAom"]),
+];
+
+fn unavailable() -> Fault {
+    Fault::Status {
+        status: 503,
+        retry_after: None,
+        error_code: None,
+        error_msg: None,
+    }
+}
+
+/// A job that ended with this many events, one every second, and lines.
+async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
+    let event = |number: u32| {
+        json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
+               "message": format!("event {number}")})
+    };
+    let log: String = (0..lines)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    let seed = json!({"jobs": [{
+        "name": "long", "created": "2026-01-15T08:00:00Z",
+        "events": (0..events).map(event).collect::<Vec<_>>(),
+        "logs": {"worker-0": log},
+    }]});
+    let seeds = Seeds::from_json(&seed.to_string()).unwrap();
+    let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
+    client.training_jobs().get(&id).await.unwrap()
+}
+
+fn lines(count: u32) -> Vec<String> {
+    (0..count).map(|number| format!("line {number}")).collect()
+}
+
+#[tokio::test]
+async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
+    for (way, operations) in FOLLOWED {
+        for operation in operations {
+            let what = format!("{way:?}, {operation}");
+            let site = Site::start().await;
+            let job = long_job(&site, &site.client, 10, 3).await;
+            let all = listed(&job).await;
+            // Six looks of five requests each are longer than the quiet time.
+            site.fault(34, operation, unavailable());
+            let seen = watch(way, &site.client, &job).await.unwrap();
+            assert_eq!(site.emulator.faults().list(), [], "{what}");
+            if let Some(events) = seen.events {
+                assert_eq!(events, all, "{what}");
+            }
+            if let Some(seen) = seen.lines {
+                assert_eq!(seen, lines(3), "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_fails_for_good_ends_it_with_an_error() {
+    let limit = Duration::from_secs(15 * 60);
+    for (way, operations) in FOLLOWED {
+        for operation in operations.iter().chain(&[DETAILS]) {
+            let what = format!("{way:?}, {operation}");
+            let site = Site::start().await;
+            let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+            let job = long_job(&site, &client, 10, 3).await;
+            // The other calls work all the time.
+            site.fault(1000, operation, unavailable());
+            let error = watch(way, &client, &job).await.unwrap_err();
+            assert_eq!(error.status(), Some(503), "{what}");
+            let told = support::message(&error);
+            assert!(told.contains(operation), "{what}: {told}");
+            let is_log = operation.contains("Logs");
+            assert_eq!(
+                told.contains("worker-0"),
+                is_log && way == Way::Follow,
+                "{what}: {told}"
+            );
+            let slept: Duration = site.clock.slept().iter().sum();
+            assert!(
+                slept > limit && slept <= limit + Duration::from_secs(10),
+                "{what}: {slept:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_whatever_answers_fail() {
+    let faults = [
+        unavailable(),
+        Fault::Reset,
+        Fault::ResetMidBody,
+        Fault::LostAnswer,
+        Fault::Html { status: 502 },
+    ];
+    let site = Site::start().await;
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = long_job(&site, &client, 347, 1234).await;
+    let all = listed(&job).await;
+    assert_eq!(all.len(), 347);
+    for (way, _) in FOLLOWED {
+        for percent in [25, 50] {
+            for seed in 0..4 {
+                let mut random = fastrand::Rng::with_seed(seed);
+                for _ in 0..2000 {
+                    let fault = match random.u32(0..100) < percent {
+                        true => faults[random.usize(0..faults.len())].clone(),
+                        false => Fault::Delay { ms: 0 },
+                    };
+                    let rule = FaultRule::once("*", fault);
+                    site.emulator.faults().add(rule).unwrap();
+                }
+                let what = format!("{way:?}, {percent} %, seed {seed}");
+                let seen = watch(way, &client, &job).await;
+                let seen = seen.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(!site.emulator.faults().list().is_empty(), "{what}");
+                site.emulator.faults().clear();
+                if let Some(events) = seen.events {
+                    assert_eq!(events, all, "{what}");
+                }
+                if let Some(seen) = seen.lines {
+                    assert_eq!(seen, lines(1234), "{what}");
+                }
+                assert!(way != Way::Follow || seen.last.as_deref() == Some("Completed"));
+            }
+        }
     }
 }
