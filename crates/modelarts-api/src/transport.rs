@@ -66,14 +66,13 @@ impl fmt::Debug for Context {
 }
 
 /// A [`TransportError::Other`] on its way out of a call, whose error has no place for it: it
-/// travels as an extension of the response in `Error::UnexpectedResponse`.
+/// travels as an extension of the response in `Error::UnexpectedResponse`. The status of that
+/// response means nothing, because a service may answer with any from 100 to 999:
+/// [`from_response`](Self::from_response) tells whether there is a failure.
 #[derive(Clone, Debug)]
 pub struct Failure(Arc<Mutex<Option<BoxError>>>);
 
 impl Failure {
-    /// The status of the answer that carries a failure.
-    pub const STATUS: u16 = 999;
-
     /// Takes the failure out of an answer that carries one.
     #[must_use]
     pub fn from_response(response: &reqwest::Response) -> Option<BoxError> {
@@ -89,9 +88,8 @@ impl Failure {
     #[cold]
     fn carry(error: BoxError) -> reqwest::Response {
         let mut carrier = http::Response::new(reqwest::Body::default());
-        if let Ok(status) = http::StatusCode::from_u16(Self::STATUS) {
-            *carrier.status_mut() = status;
-        }
+        // Real ones of this status are error responses, never unexpected ones.
+        *carrier.status_mut() = reqwest::StatusCode::SERVICE_UNAVAILABLE;
         carrier
             .extensions_mut()
             .insert(Self(Arc::new(Mutex::new(Some(error)))));

@@ -166,7 +166,6 @@ async fn an_error_of_the_transport_arrives_whole() {
     let Error::UnexpectedResponse(response) = error else {
         panic!("{error:?}");
     };
-    assert_eq!(response.status().as_u16(), Failure::STATUS);
     let error = Failure::from_response(&response).unwrap();
     assert!(error.downcast::<NoCredentials>().is_ok());
     // An error has one owner.
@@ -402,4 +401,17 @@ fn calls_can_move_between_threads() {
     send(client.list_training_job_events().send());
     send(client.show_training_job_logs_preview().send());
     share(client);
+}
+
+#[tokio::test]
+async fn no_answer_of_the_service_is_a_failure_of_the_transport() {
+    for status in [100, 101, 304, 600, 999] {
+        let (client, _) = Fake::answering(status, "odd");
+        let error = show(&client, "job-1").await.unwrap_err();
+        let Error::UnexpectedResponse(response) = error else {
+            panic!("{status}: {error:?}");
+        };
+        assert_eq!(response.status().as_u16(), status);
+        assert!(Failure::from_response(&response).is_none());
+    }
 }

@@ -209,13 +209,27 @@ impl Error {
         self
     }
 
-    /// Whether the service may have executed the call all the same.
-    pub(crate) fn is_uncertain(&self) -> bool {
-        self.0.call.uncertain
+    /// Whether the service may have executed the call all the same: the answer was lost, did
+    /// not come in time, or is neither a success that is understood nor a refusal of the
+    /// service.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        let answered = match self.status() {
             // It answered that it did, in words that are not understood.
-            || self.0.kind != ErrorKind::Service
-                && self.status().is_some_and(|status| (200..300).contains(&status))
-            || self.0.kind == ErrorKind::Decode
+            Some(200..=299) => self.0.kind != ErrorKind::Service,
+            // Nothing was executed of what came too often.
+            Some(429) => false,
+            // A refusal of the service has a code. Other answers of this kind may come from
+            // something between here and the service, after the service executed the call.
+            Some(400..=499) => {
+                matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
+                    && self.0.code.is_none()
+                    // What IAM said before anything was sent is no answer to the call.
+                    && self.0.call.attempts > 0
+            }
+            _ => self.0.kind == ErrorKind::Decode,
+        };
+        self.0.call.uncertain || answered
     }
 
     /// Adds what the transport knows; what the answer itself said stays.

@@ -295,10 +295,12 @@ fn is_uncertain(attempt: Attempt) -> bool {
     match attempt {
         Attempt::NotSent => false,
         Attempt::Lost => true,
-        // 501 is a refusal; all others may have come too late.
-        Attempt::Answer(status) => {
-            status == StatusCode::REQUEST_TIMEOUT
-                || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
-        }
+        Attempt::Answer(status) => match status {
+            StatusCode::REQUEST_TIMEOUT => true,
+            StatusCode::NOT_IMPLEMENTED => false,
+            // Of a success the body tells, of a refusal too; see `Error::is_uncertain`. All
+            // others may have come too late, or from something between here and the service.
+            status => !status.is_success() && !status.is_client_error(),
+        },
     }
 }

@@ -188,3 +188,116 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     assert_eq!(site.count(CREATE), (1, 1));
     site.emulator.settled(job.id()).await;
 }
+
+/// A create that asks for nothing before, and the answer that lists the job that it made.
+fn plain(client: &modelarts_ext::Client) -> (modelarts_ext::CreateJob, String) {
+    let job = json!({"kind": "job", "metadata":
+        {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});
+    let create = client
+        .training_jobs()
+        .create("lost")
+        .custom_image("garden/leaves:1")
+        .flavor("modelarts.vm.cpu.2u")
+        .command("run")
+        .without_look_up();
+    (create, json!({"total": 1, "items": [job]}).to_string())
+}
+
+/// Method and path of each request.
+fn lines(server: &Server) -> Vec<String> {
+    let line = |request: &String| {
+        let mut words = request.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
+        format!("{method} {}", path.rsplit('/').next().unwrap())
+    };
+    server.requests().iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_create_whose_answer_is_neither_a_job_nor_a_refusal_is_looked_for() {
+    let page = "<html><title>Nothing here</title></html>";
+    for (status, headers, body) in [
+        (
+            "101 Switching Protocols",
+            "connection: upgrade\r\nupgrade: h\r\n",
+            "",
+        ),
+        ("200 OK", "", "{}"),
+        ("204 No Content", "", ""),
+        ("206 Partial Content", "", "half"),
+        ("302 Found", "location: /login\r\n", ""),
+        ("304 Not Modified", "", ""),
+        ("400 Bad Request", "", page),
+        ("404 Not Found", "", page),
+        (
+            "408 Request Timeout",
+            "",
+            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
+        ),
+        (
+            "600 Odd",
+            "",
+            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
+        ),
+        ("999 Odd", "", ""),
+    ] {
+        let length = match status.split_at(3).0 {
+            "101" | "204" | "304" => String::new(),
+            _ => format!("content-length: {}\r\n", body.len()),
+        };
+        let answer = format!("HTTP/1.1 {status}\r\n{headers}{length}\r\n{body}");
+        let server = Server::start([]).await;
+        let clock = TestClock::new();
+        let client = server.client(&clock).build().unwrap();
+        let (create, found) = plain(&client);
+        server.add([
+            Reply::Bytes(answer.into()),
+            json_answer("200 OK", "", &found),
+        ]);
+        let job = create
+            .submit()
+            .await
+            .unwrap_or_else(|error| panic!("{status}: {error}"));
+        assert_eq!(job.id(), "its-id", "{status}");
+        assert_eq!(
+            lines(&server),
+            ["POST training-jobs", "POST training-job-searches"],
+            "{status}"
+        );
+        assert_eq!(clock.slept(), [], "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_was_refused_is_not_looked_for() {
+    let refusal = r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#;
+    for (status, body) in [
+        ("400 Bad Request", refusal),
+        ("401 Unauthorized", refusal),
+        ("403 Forbidden", refusal),
+        ("404 Not Found", refusal),
+        ("409 Conflict", refusal),
+        ("499 Odd", refusal),
+        ("501 Not Implemented", ""),
+    ] {
+        let server = Server::start([json_answer(status, "", body)]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(plain(&client).0.submit().await);
+        assert_eq!(lines(&server), ["POST training-jobs"], "{status}");
+        assert_eq!(error.status().unwrap().to_string(), status[..3]);
+        assert_eq!(error.is_uncertain(), false, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_status_999_is_no_error_of_the_transport() {
+    let server = Server::start([json_answer("999 Odd", "x-request-id: r1\r\n", "odd")]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let error = refused(client.training_jobs().get("j").await);
+    assert_eq!(
+        error.to_string(),
+        "ShowTrainingJobDetails: an answer that no document describes (HTTP 999, request id r1)"
+    );
+    assert_eq!(error.kind(), ErrorKind::Unexpected);
+    assert!(error.is_uncertain());
+}

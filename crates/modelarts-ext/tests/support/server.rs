@@ -73,6 +73,11 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
+    /// Adds answers to the script.
+    pub(crate) fn add(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.replies.lock().unwrap().extend(replies);
+    }
+
     /// How many answers of the script were not asked for.
     pub(crate) fn left(&self) -> usize {
         self.replies.lock().unwrap().len()
