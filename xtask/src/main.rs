@@ -15,6 +15,7 @@ mod readme;
 mod regenerate;
 mod requests;
 mod schema;
+mod simulate;
 mod snapshots;
 mod spec;
 mod venv;
@@ -86,6 +87,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Simulates client, network and emulator from seeds, and compares calls with the database
+    Simulate(simulate::Simulate),
     /// Makes clients in other languages and runs them against the emulator
     Clients {
         /// python, typescript, go, java or official; all of them if nothing is said
@@ -153,6 +156,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Readme { check } => readme::run(check),
         Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
             ExitCode::SUCCESS
         } else {

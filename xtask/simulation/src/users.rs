@@ -315,5 +315,9 @@ pub(crate) async fn everybody(world: &Arc<World>, rng: &mut Rng) {
     if rng.bool() {
         people.push(Box::pin(automate(Arc::clone(world), rng.fork())));
     }
-    join_all(people.into_iter().map(tokio::spawn)).await;
+    for end in join_all(people.into_iter().map(tokio::spawn)).await {
+        if let Err(error) = end {
+            world.trace.fail(format_args!("a call panicked: {error}"));
+        }
+    }
 }

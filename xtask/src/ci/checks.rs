@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis, vitest};
-use crate::{payload, schema, workspace};
+use crate::{payload, schema, simulate, workspace};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -114,6 +114,11 @@ pub const ALL: &[Check] = &[
         name: "vitest",
         about: "and so does that for Node",
         run: vitest::run,
+    },
+    Check {
+        name: "simulate",
+        about: "calls over a failing network keep what they promise",
+        run: || passes(&mut simulate::for_seconds(60)?),
     },
     Check {
         name: "examples",
