@@ -83,6 +83,8 @@ fn lasts(first: SystemTime, last: SystemTime) -> Duration {
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) job: Job,
+    /// The same, as it was given.
+    handle: Job,
     quiet: Duration,
     /// The polls of the details of the job.
     details: Polls,
@@ -96,6 +98,7 @@ impl Ending {
     pub(crate) fn new(job: Job, quiet: Duration) -> Self {
         Self {
             ended: job.is_final(),
+            handle: job.clone(),
             job,
             quiet,
             details: Polls::default(),
@@ -158,6 +161,9 @@ impl Ending {
             known &= polls.quiet.is_some();
             let quiet = polls.quiet.map(|(first, last)| lasts(first, last));
             over &= quiet.is_some_and(|quiet| quiet >= self.quiet);
+        }
+        if over {
+            self.handle.keep_end(&self.job);
         }
         End {
             is_known: self.gone || known,

@@ -61,6 +61,7 @@ impl Follower {
             }
             Ok(None) => {
                 self.polls.complete();
+                self.seen.complete();
                 Ok(None)
             }
             Err(error) => {
@@ -72,13 +73,12 @@ impl Follower {
 
     fn begin(&mut self, ending: &Ending) -> Poll {
         self.polls.begin(ending);
-        self.seen.begin();
+        self.seen.begin(ending.job.client().clock().now());
         let mut rest = self.events.clone();
         // The last poll is one of all events, so that nothing is missing in the end, whatever
         // the times of the events are.
         if !self.polls.may_be_last(ending) {
-            let now = ending.job.client().clock().now();
-            rest.range = self.seen.window(now, rest.range);
+            rest.range = self.seen.window(rest.range);
         }
         Poll { rest, pages: None }
     }

@@ -1,6 +1,10 @@
 //! Training jobs: found, watched and ended.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::SystemTime,
+};
 
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 
@@ -40,8 +44,7 @@ impl TrainingJobs {
         Ok(Job {
             client: self.client.clone(),
             id,
-            told: answer.told(),
-            details: answer.into_boxed(),
+            snapshot: Snapshot::new(answer),
         })
     }
 
@@ -66,14 +69,44 @@ impl TrainingJobs {
     }
 }
 
-/// A training job, as it was when it was last looked at.
+/// A training job, as it was when it was last looked at: by the call that gave it, by
+/// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
+///
+/// The end that a `wait`, [`wait_all`](TrainingJobs::wait_all) or [`follow`](Self::follow) of
+/// the whole job saw is also that of the job it was begun from and of the clones of that one:
+/// the job that [`submit`](crate::CreateJob::submit) gave has its exit codes when the wait for
+/// it has ended. Jobs that a watch gives on its way, such as [`Observation::job`](crate::Observation),
+/// stay as they were seen.
+///
+/// Methods that are `async` call the service. All others read what is here, and cost nothing.
 #[derive(Clone)]
 pub struct Job {
     client: Client,
     id: types::TrainingJobId,
-    // Some kilobytes, which are not to be moved around.
-    details: Box<TrainingJob>,
+    snapshot: Arc<Snapshot>,
+}
+
+/// What the service said about a job.
+struct Snapshot {
+    details: Arc<TrainingJob>,
     told: Arc<Facts>,
+    /// What it said when a watch that was begun from this one saw the end of the job.
+    end: OnceLock<Arc<Snapshot>>,
+}
+
+impl Snapshot {
+    fn new(answer: Answer<TrainingJob>) -> Arc<Self> {
+        let told = answer.told();
+        Self::of(Arc::from(answer.into_boxed()), told)
+    }
+
+    fn of(details: Arc<TrainingJob>, told: Arc<Facts>) -> Arc<Self> {
+        Arc::new(Self {
+            details,
+            told,
+            end: OnceLock::new(),
+        })
+    }
 }
 
 impl Job {
@@ -87,9 +120,32 @@ impl Job {
         Some(Self {
             client,
             id,
-            details,
-            told,
+            snapshot: Snapshot::of(Arc::from(details), told),
         })
+    }
+
+    /// The newest of what is known. There is one more for each end that was seen, and a job
+    /// ends again only if it is started again.
+    fn newest(&self) -> &Snapshot {
+        let mut newest = &self.snapshot;
+        while let Some(end) = newest.end.get() {
+            newest = end;
+        }
+        newest
+    }
+
+    /// Keeps the end that a watch of this job has seen, for its clones, too.
+    pub(crate) fn keep_end(&self, end: &Self) {
+        let (newest, end) = (self.newest(), end.newest());
+        let raw = end.told.raw();
+        let same = Arc::ptr_eq(&newest.details, &end.details)
+            || !raw.is_empty() && raw == newest.told.raw();
+        if !same && is_final(&phase(&end.details)) {
+            // A copy, because what ends this one later must not change what was given of it.
+            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.told));
+            // When another watch was faster, it has seen the end as well.
+            let _ = newest.end.set(end);
+        }
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -101,13 +157,13 @@ impl Job {
     }
 
     fn metadata(&self) -> Option<&JobMetadata> {
-        self.details.metadata.as_deref()
+        self.details().metadata.as_deref()
     }
 
     /// The status part of the details.
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
-        self.details.status.as_deref()
+        self.details().status.as_deref()
     }
 
     /// The id of the job.
@@ -133,9 +189,7 @@ impl Job {
     /// The phase. A job that says nothing about it counts as being created.
     #[must_use]
     pub fn phase(&self) -> Phase {
-        self.status()
-            .and_then(|status| status.phase.clone())
-            .map_or(Phase::Creating, Phase::canonical)
+        phase(self.details())
     }
 
     /// The phase in more detail. The service adds values to this set, and
@@ -166,35 +220,34 @@ impl Job {
     /// Everything that the service said about the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
-        &self.details
+        &self.newest().details
     }
 
-    accessors!();
+    accessors!(newest().told);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
     /// job is from a list; see [`Page::raw`](crate::Page::raw) then.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.told.raw()
+        self.newest().told.raw()
     }
 
     /// Where the outputs lie: the name of each channel, and its OBS path.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let outputs = self.details.algorithm.as_ref().map(|a| &a.outputs);
+        let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
             let place = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
             Some((output.name.as_deref()?, place))
         })
     }
 
-    /// Looks at the job again.
+    /// Looks at the job again. Costs one call. Clones stay as they are.
     ///
     /// # Errors
     /// As [`TrainingJobs::get`].
     pub async fn refresh(&mut self) -> Result<(), Error> {
         let answer = show(&self.client, &self.id).await?;
-        self.told = answer.told();
-        self.details = answer.into_boxed();
+        self.snapshot = Snapshot::new(answer);
         Ok(())
     }
 
@@ -213,7 +266,7 @@ impl Job {
         FollowJob::new(self.clone())
     }
 
-    /// Waits until the job ends.
+    /// Waits until the job ends. This job then is as it was at its end.
     pub fn wait(&self) -> Wait {
         Wait::new(self.clone())
     }
@@ -280,8 +333,7 @@ impl Job {
         Self {
             client: self.client.clone(),
             id: self.id.clone(),
-            told: answer.told(),
-            details: answer.into_boxed(),
+            snapshot: Snapshot::new(answer),
         }
     }
 }
@@ -294,6 +346,14 @@ impl fmt::Debug for Job {
             .field("phase", &self.phase())
             .finish_non_exhaustive()
     }
+}
+
+/// The phase that these details tell.
+fn phase(details: &TrainingJob) -> Phase {
+    let status = details.status.as_deref();
+    status
+        .and_then(|status| status.phase.clone())
+        .map_or(Phase::Creating, Phase::canonical)
 }
 
 /// Whether a phase is one that a job does not leave.

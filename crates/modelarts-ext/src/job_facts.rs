@@ -1,4 +1,5 @@
-//! What people look for in the details of a job.
+//! What people look for in the details of a job. All of it is read from what the service
+//! said when the job was last looked at.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,6 +9,9 @@ use crate::{clock::from_epoch_millis, job::Job};
 
 impl Job {
     /// When the job began to run. `None` as long as it has not.
+    ///
+    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
+    /// or [refresh](Self::refresh) it, to know more.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
         // The service says 0 for a job that never ran.
@@ -25,6 +29,9 @@ impl Job {
     }
 
     /// How long the job has run, or ran. `None` as long as it has not.
+    ///
+    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
+    /// or [refresh](Self::refresh) it, to know more.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -47,7 +54,10 @@ impl Job {
     }
 
     /// How tasks ended: their names and exit codes. The service is known to list only
-    /// the first task that failed.
+    /// the first task that failed. There are none as long as no task has ended.
+    ///
+    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
+    /// or [refresh](Self::refresh) it, to know more.
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self
             .status()

@@ -48,6 +48,8 @@ pub(crate) struct LineCursor {
     last: Option<String>,
     /// Whether the last look found something else than what was given before.
     doubt: bool,
+    /// What ended the last look after it had brought something.
+    failed: Option<Error>,
 }
 
 impl Default for LineCursor {
@@ -61,6 +63,7 @@ impl Default for LineCursor {
             open: None,
             last: None,
             doubt: false,
+            failed: None,
         }
     }
 }
@@ -73,10 +76,21 @@ impl LineCursor {
 
     /// What is new, and whether there is more of it already.
     pub(crate) async fn look(&mut self, log: &impl Lines) -> Result<(Vec<LogItem>, bool), Error> {
-        // Nothing is kept of a look that fails in the middle.
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        // Nothing is kept of a look that fails before it has brought something. What another
+        // one has brought is kept, and its error comes next: a long log would never be read
+        // to its end where each second answer fails.
         let mut next = self.clone();
         let mut items = Vec::new();
-        let more = next.read(log, &mut items).await?;
+        let more = match next.read(log, &mut items).await {
+            Err(error) if !items.is_empty() => {
+                next.failed = Some(error);
+                true
+            }
+            more => more?,
+        };
         *self = next;
         Ok((items, more))
     }
@@ -258,17 +272,28 @@ impl LineCursor {
 
     /// What was given is not there. Says whether to look again.
     fn differs(&mut self, page: Slice, items: &mut Vec<LogItem>) -> bool {
-        let read = self.last.as_deref();
-        let lost = page
-            .first
-            .as_deref()
-            .zip(read)
-            .and_then(|(first, read)| compare(first, read));
-        if lost.is_some_and(|order| order.is_gt()) {
-            // The service has thrown lines away, perhaps also some that were not read.
-            items.extend(self.finish());
-            items.push(LogItem::Gap { bytes: None });
+        let first = page.first.as_deref();
+        let order = |other: &Option<String>| compare(first?, other.as_deref()?);
+        let (after_base, after_last) = (order(&self.base), order(&self.last));
+        // The service has thrown lines away.
+        if after_last.is_some_and(|order| order.is_gt()) {
+            // Perhaps also some that were not read, unless no number lies between.
+            let number = |text: Option<&str>| text?.parse::<u128>().ok();
+            let next = number(self.last.as_deref()).and_then(|last| last.checked_add(1));
+            if self.open.is_some() || next.is_none() || next != number(first) {
+                items.extend(self.finish());
+                items.push(LogItem::Gap { bytes: None });
+            }
             self.shown.clear();
+            self.give(&page, items);
+            return true;
+        }
+        if after_base.is_some_and(|order| order.is_gt())
+            && let Some(lost) =
+                (1..self.shown.len()).find(|lost| page.lines.starts_with(&self.shown[*lost..]))
+        {
+            // All of them were given before.
+            self.shown.drain(..lost);
             self.give(&page, items);
             return true;
         }

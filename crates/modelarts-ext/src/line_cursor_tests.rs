@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::{
-    error::Error,
+    error::{Error, ErrorKind},
     line_cursor::{LineCursor, Lines},
     logs::LogItem,
     pager_tests::config,
@@ -184,6 +184,79 @@ fn lines_that_the_service_threw_away_are_a_gap() {
     assert_eq!(look(&mut cursor, &log), ["gap None", "5", "6"]);
     log.write("7\n");
     assert_eq!(look(&mut cursor, &log), ["7"]);
+}
+
+#[test]
+fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
+    let log = Log::new(EMULATOR);
+    let mut cursor = LineCursor::default();
+    log.write("1\n2\n3\n4\n5\n6\nno end");
+    assert_eq!(look(&mut cursor, &log), ["1", "2", "3", "4", "5", "6"]);
+    log.lines.lock().unwrap().drain(..4);
+    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    log.write(" so far\n8\n");
+    log.lines.lock().unwrap().drain(..1);
+    assert_eq!(look(&mut cursor, &log), ["no end so far", "8"]);
+    // All that was read goes, and the next number is the next line.
+    log.write("9\n");
+    log.lines.lock().unwrap().drain(..3);
+    assert_eq!(look(&mut cursor, &log), ["9"]);
+    log.write("10\n11\n");
+    log.lines.lock().unwrap().drain(..2);
+    assert_eq!(look(&mut cursor, &log), ["gap None", "11"]);
+}
+
+/// A log of which each third answer fails.
+struct Unsteady(Log, Mutex<u32>);
+
+impl Lines for Unsteady {
+    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+        let mut count = self.1.lock().unwrap();
+        *count += 1;
+        match *count % 3 {
+            0 => Box::pin(async { Err(Error::new(ErrorKind::Timeout, "too late")) }),
+            _ => self.0.ask(base, order),
+        }
+    }
+}
+
+#[test]
+fn what_a_look_brought_before_it_failed_is_kept() {
+    let log = Unsteady(
+        Log::new(Manner {
+            most: 2,
+            ..EMULATOR
+        }),
+        Mutex::new(0),
+    );
+    log.0.write(
+        &(0..20)
+            .map(|number| format!("{number}\n"))
+            .collect::<String>(),
+    );
+    let mut cursor = LineCursor::default();
+    // The first look needs three answers before it brings something.
+    assert!(block_on(cursor.look(&log)).is_err());
+    let (items, _) = block_on(cursor.look(&log.0)).unwrap();
+    assert_eq!(items.len(), 20);
+    log.0.write(
+        &(20..40)
+            .map(|number| format!("{number}\n"))
+            .collect::<String>(),
+    );
+    let (mut lines, mut errors) = (Vec::new(), 0);
+    for _ in 0..60 {
+        match block_on(cursor.look(&log)) {
+            Ok((items, _)) => lines.extend(items.into_iter().map(line)),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Timeout);
+                errors += 1;
+            }
+        }
+    }
+    let expected: Vec<String> = (20..40).map(|number| number.to_string()).collect();
+    assert_eq!(lines, expected);
+    assert!(errors > 10, "{errors}");
 }
 
 #[test]

@@ -105,16 +105,25 @@ impl Job {
     /// What a task, such as `worker-0`, used of the machine: processors, memory,
     /// accelerators, in percent, a value for each minute since the job began to run.
     ///
-    /// The job says when that was, so [look at it](Self::refresh) after it has begun. The
-    /// answer has no times, and the service keeps three days. Which ones it gives of a job
+    /// The answer has no times, and the service keeps three days. Which ones it gives of a job
     /// that ran for longer no document says: do not rely on the times then.
+    ///
+    /// Costs one call, and one more for the start of the job where it had not
+    /// [begun](Self::started_at) when it was last looked at.
     ///
     /// # Errors
     /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
     /// only just begun.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<Series>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
-        let start = self.started_at().ok_or_else(not_ready)?;
+        let start = match self.started_at() {
+            Some(start) => start,
+            None => {
+                let mut now = self.clone();
+                now.refresh().await?;
+                now.started_at().ok_or_else(not_ready)?
+            }
+        };
         let task = task.into();
         let client = self.client();
         let answer = client

@@ -21,6 +21,10 @@ type Digest = (u64, u64);
 pub(crate) struct Seen {
     lateness: Duration,
     newest: Option<SystemTime>,
+    /// When the poll that is under way began, by the clock of the client.
+    begun: SystemTime,
+    /// When the last complete one did.
+    completed: Option<SystemTime>,
     /// How often each event was seen.
     counts: HashMap<Digest, usize>,
     /// How often it came in the poll that is under way.
@@ -33,6 +37,8 @@ impl Seen {
         Self {
             lateness: lateness.saturating_add(CUT_OFF),
             newest: None,
+            begun: SystemTime::UNIX_EPOCH,
+            completed: None,
             counts: HashMap::new(),
             polled: HashMap::new(),
             hashers: (RandomState::new(), RandomState::new()),
@@ -40,31 +46,39 @@ impl Seen {
     }
 
     /// A poll begins.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, now: SystemTime) {
         self.polled.clear();
+        self.begun = now;
+    }
+
+    /// The poll has brought all rows that there were.
+    pub(crate) fn complete(&mut self) {
+        self.completed = Some(self.begun);
     }
 
     /// The time in which to ask for new events. `None` is all of it.
     ///
     /// An event that appears not later than `lateness` after its time is in a window that
-    /// begins so much before the newest event that was seen. One that is dated ahead of the
-    /// clock does not move it, or those before it would be outside.
+    /// begins so much before the newest event that was seen. Where that one is dated ahead
+    /// of the clock, the last complete poll stands for it, or a clock that was set back since.
     pub(crate) fn window(
         &self,
-        now: SystemTime,
         range: Option<(SystemTime, SystemTime)>,
     ) -> Option<(SystemTime, SystemTime)> {
-        let Some(newest) = self.newest else {
+        let Some((newest, completed)) = self.newest.zip(self.completed) else {
             return range;
         };
         let epoch = SystemTime::UNIX_EPOCH;
-        let start = newest.min(now).checked_sub(self.lateness);
+        let start = newest.min(completed).min(self.begun);
         // The service takes no times before 1970.
-        let start = start.map_or(epoch, |start| start.max(epoch));
+        let start = start.checked_sub(self.lateness).unwrap_or(epoch).max(epoch);
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
-            // The end must not cut off what the clock of the service calls the future.
-            None => Some((start, newest.max(now) + Duration::from_secs(24 * 3600))),
+            None => {
+                // The end must not cut off what the clock of the service calls the future.
+                let end = newest.max(self.begun);
+                Some((start, end + Duration::from_secs(24 * 3600)))
+            }
         }
     }
 
@@ -116,8 +130,8 @@ mod tests {
     }
 
     fn look(seen: &mut Seen, rows: &[Event]) -> Vec<Event> {
-        seen.begin();
-        let window = seen.window(later(), None);
+        seen.begin(later());
+        let window = seen.window(None);
         let inside = |event: &&Event| {
             window.is_none_or(|(start, end)| {
                 event
@@ -125,7 +139,9 @@ mod tests {
                     .is_some_and(|time| time >= start && time <= end)
             })
         };
-        seen.new_among(rows.iter().filter(inside).cloned().collect())
+        let new = seen.new_among(rows.iter().filter(inside).cloned().collect());
+        seen.complete();
+        new
     }
 
     #[test]
@@ -152,20 +168,28 @@ mod tests {
         let mut seen = seen();
         let at = |second| event(second, "").time().unwrap();
         let day = Duration::from_secs(86400);
-        assert_eq!(seen.window(at(70), None), None);
+        assert_eq!(seen.window(None), None);
         assert_eq!(look(&mut seen, &[event(59, "x")]), [event(59, "x")]);
-        let window = seen.window(at(70), None);
-        assert_eq!(window, Some((at(48), at(70) + day)));
-        // The event is dated ahead of the clock, or the clock was set back.
-        let window = seen.window(at(30), None);
-        assert_eq!(window, Some((at(19), at(59) + day)));
-        let start = SystemTime::UNIX_EPOCH;
-        let window = seen.window(start + Duration::from_secs(3), None);
-        assert_eq!(window, Some((start, at(59) + day)));
+        let mut window = |now, range| {
+            seen.begin(now);
+            let window = seen.window(range);
+            seen.complete();
+            window
+        };
+        assert_eq!(window(at(70), None), Some((at(48), at(70) + day)));
+        // The clock is set back, to before the newest event.
+        assert_eq!(window(at(30), None), Some((at(19), at(59) + day)));
+        // What came since the last poll is not before the window.
+        assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
+        assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
         // A range that was asked for is only made smaller.
-        let window = |range| seen.window(at(70), Some(range));
-        assert_eq!(window((at(10), at(50))), Some((at(48), at(50))));
-        assert_eq!(window((at(10), at(20))), Some((at(20), at(20))));
+        let range = Some((at(10), at(50)));
+        assert_eq!(window(at(70), range), Some((at(48), at(50))));
+        let range = Some((at(10), at(20)));
+        assert_eq!(window(at(70), range), Some((at(20), at(20))));
+        let start = SystemTime::UNIX_EPOCH;
+        let window = window(start + Duration::from_secs(3), None);
+        assert_eq!(window, Some((start, at(59) + day)));
     }
 
     #[test]
@@ -179,7 +203,7 @@ mod tests {
         let odd = serde_json::json!({"time": "soon", "message": "odd"});
         rows.push(Event::new(serde_json::from_value(odd).unwrap()));
         for new in [1, 0] {
-            seen.begin();
+            seen.begin(later());
             assert_eq!(seen.new_among(rows.clone()).len(), new);
         }
     }
@@ -192,27 +216,34 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// A feed with equal rows and late arrivals, looked at at random times, page by
-        /// page, gives each event once.
+        /// A feed with equal rows, late arrivals and rows that are dated ahead, polled at
+        /// random times, page by page, with a clock that may be behind, gives each event once.
         #[test]
         fn each_event_of_a_random_feed_is_given_once(
-            // When it happened, how much later it appears, and what it says.
-            feed in prop::collection::vec((0_u64..300, 0_u64..=10, 0_u8..3), 0..80),
-            looks in prop::collection::btree_set(0_u64..320, 0..30),
+            // When it happened, how much later it appears, how far ahead it is dated, and
+            // what it says.
+            feed in prop::collection::vec(
+                (0_u64..300, 0_u64..=10, prop_oneof![3 => Just(0), 1 => 0_u64..500], 0_u8..3),
+                0..80,
+            ),
+            // And how far the clock is behind then.
+            looks in prop::collection::btree_map(
+                0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
+            ),
             page in 1_usize..20,
         ) {
             let mut seen = seen();
             let mut given: HashMap<Event, usize> = HashMap::new();
-            for look in looks.into_iter().chain([400]) {
+            for (look, behind) in looks.into_iter().chain([(400, 0)]) {
                 let mut rows: Vec<_> = feed
                     .iter()
-                    .filter(|(time, late, _)| time + late <= look)
-                    .map(|(time, _, text)| event(*time, &text.to_string()))
+                    .filter(|(time, late, _, _)| time + late <= look)
+                    .map(|(time, _, ahead, text)| event(*time + *ahead, &text.to_string()))
                     .collect();
                 rows.sort_by_key(|event| event.time_text().to_owned());
-                let now = event(look, "").time().unwrap();
-                seen.begin();
-                if let Some((start, end)) = seen.window(now, None) {
+                let now = event(look, "").time().unwrap() - Duration::from_secs(behind);
+                seen.begin(now);
+                if let Some((start, end)) = seen.window(None) {
                     rows.retain(|event| {
                         event.time().is_some_and(|time| time >= start && time <= end)
                     });
@@ -222,10 +253,11 @@ mod tests {
                         *given.entry(event).or_default() += 1;
                     }
                 }
+                seen.complete();
             }
             let mut all: HashMap<Event, usize> = HashMap::new();
-            for (time, _, text) in feed {
-                *all.entry(event(time, &text.to_string())).or_default() += 1;
+            for (time, _, ahead, text) in feed {
+                *all.entry(event(time + ahead, &text.to_string())).or_default() += 1;
             }
             prop_assert_eq!(given, all);
         }

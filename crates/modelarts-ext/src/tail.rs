@@ -73,43 +73,68 @@ impl Tail {
 
     /// The part of `content` that was not read before.
     fn news<'a>(&mut self, content: &'a str, preview: &LogPreview) -> News<'a> {
-        if let Some(full) = trusted_size(content, preview) {
+        let trusted = trusted_size(content, preview);
+        if trusted.is_none() && content.is_empty() {
+            // Without sizes, that may be an answer that has nothing to tell.
+            return News::new(content);
+        }
+        let read = self.read;
+        self.read = trusted.unwrap_or(read.max(content.len() as u64));
+        if let Some(full) = trusted {
             let start = full - content.len() as u64;
-            let already = self.read.saturating_sub(start);
-            let already = usize::try_from(already).unwrap_or(usize::MAX);
-            let read = std::mem::replace(&mut self.read, full);
-            return match content.split_at_checked(already) {
-                Some((old, text)) if full >= read && self.goes_on(old) => News {
-                    text,
+            let already = usize::try_from(read.saturating_sub(start)).unwrap_or(usize::MAX);
+            if full >= read
+                && let Some((old, text)) = content.split_at_checked(already)
+                && self.goes_on(old)
+            {
+                return News {
                     gap: start.checked_sub(read).filter(|gap| *gap > 0).map(Some),
-                    began_again: false,
-                },
-                // Shorter than before, or not what was read: another log, which may have
-                // grown past it already, because the task began again.
-                _ => {
-                    self.end.clear();
-                    News {
-                        text: content,
-                        gap: (start > 0).then_some(Some(start)),
-                        began_again: true,
-                    }
-                }
-            };
+                    ..News::new(text)
+                };
+            }
+        } else if let Some(text) = content.strip_prefix(self.end.as_str()) {
+            return News::new(text);
         }
-        // Without sizes that can be true: find the end of what was read.
-        self.read = self.read.max(content.len() as u64);
-        let end = self.end.as_str();
-        let new = content.strip_prefix(end);
-        let new = new.or_else(|| Some(&content[content.rfind(end)? + end.len()..]));
-        let gap = new.is_none().then_some(None);
-        if new.is_none() {
-            self.end.clear();
+        if let Some(text) = self.without_overlap(content) {
+            let shorter = trusted.is_some_and(|full| full < read);
+            // A log that has lost its head has done so for something new.
+            if !(shorter && text.is_empty()) {
+                return News::new(text);
+            }
         }
+        self.end.clear();
+        // Not what was read. With sizes it is certain that this is another log: the task
+        // began again, and may have written more than before already.
+        let missing = trusted.map(|full| full - content.len() as u64);
         News {
-            text: new.unwrap_or(content),
-            gap,
-            began_again: false,
+            text: content,
+            gap: match missing {
+                Some(0) => None,
+                missing => Some(missing),
+            },
+            began_again: trusted.is_some(),
         }
+    }
+
+    /// What follows in `content` on the end of what was read, where that is not where it was:
+    /// a log of limited size loses its oldest lines.
+    ///
+    /// The first line that is not blank must have been read at least; less can be chance.
+    fn without_overlap<'a>(&self, content: &'a str) -> Option<&'a str> {
+        let end = self.end.as_str();
+        // Only a part of what was read is kept, and then it is too long to be there by chance.
+        if end.len() + 4 > OVERLAP
+            && let Some(at) = content.rfind(end)
+        {
+            return Some(&content[at + end.len()..]);
+        }
+        let blank = content.len() - content.trim_start_matches(['\r', '\n']).len();
+        let (blank, rest) = content.split_at(blank);
+        let first = &rest[..=rest.find('\n')?];
+        let mut places = end
+            .match_indices(first)
+            .filter_map(|(at, _)| end[..at].strip_suffix(blank));
+        places.find_map(|before| content.strip_prefix(&end[before.len()..]))
     }
 
     /// Whether what was read ends as this does.
@@ -127,6 +152,17 @@ struct News<'a> {
     gap: Option<Option<u64>>,
     /// Whether it is the text of another log.
     began_again: bool,
+}
+
+impl<'a> News<'a> {
+    /// Text that follows on what was read.
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            gap: None,
+            began_again: false,
+        }
+    }
 }
 
 /// The length of the whole log, where the sizes of the answer can be true. One
@@ -285,6 +321,52 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_log_that_loses_its_head_gives_no_line_twice() {
+        let looks = [
+            ("1\n2\n3\n", vec!["1", "2", "3"]),
+            ("2\n3\n4\n", vec!["4"]),
+            // As long as before, and the last line is not complete.
+            ("4\n5\nsi", vec!["5"]),
+            ("5\nsix\n7\n", vec!["six", "7"]),
+            // Nothing new.
+            ("5\nsix\n7\n", vec![]),
+            // Shorter than before.
+            ("7\n8\n", vec!["8"]),
+            // An answer that has nothing to tell, without sizes; else the log begins again.
+            ("7\n8\n9\n", vec!["9"]),
+        ];
+        for sizes in [true, false] {
+            let mut tail = Tail::default();
+            for (text, new) in &looks {
+                let mut look = window(text, 100);
+                if !sizes {
+                    (look.current_size, look.full_size) = (None, None);
+                    assert_eq!(tail.advance(&preview("", 7, 9)), []);
+                }
+                let new: Vec<LogItem> = new.iter().map(|text| line(text)).collect();
+                assert_eq!(tail.advance(&look), new, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_log_that_loses_its_head_is_found_again_by_its_end() {
+        let lines: String = (0..40_000)
+            .map(|number| format!("line {number}\n"))
+            .collect();
+        let mut tail = Tail::default();
+        let half = lines.len() / 2;
+        assert!(tail.advance(&window(&lines[..half], half)).len() > 10_000);
+        // More than is kept to find it again has gone, or is still there.
+        for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
+            let before = lines[..end].lines().count();
+            let items = tail.advance(&window(&lines[start..end], half));
+            assert!(items.len() < 60, "{}", items.len());
+            assert!(lines[..end].contains(&format!("line {}\n", before - 2)));
+        }
+    }
+
     #[derive(Clone, Debug)]
     enum Step {
         Write(String),
@@ -353,6 +435,38 @@ mod tests {
                 prop_assert!(!places.is_empty(), "{:?} {:?}", item, items);
             }
             prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
+        }
+
+        /// A log of limited size, which loses its oldest lines for new ones, gives each line
+        /// once if a line is left between two looks.
+        #[test]
+        fn a_random_log_of_limited_size_gives_each_line_once(
+            steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
+            sizes in any::<bool>(),
+        ) {
+            let mut tail = Tail::default();
+            let (mut items, mut all) = (Vec::new(), String::new());
+            for (lines, open) in steps {
+                for _ in 0..lines {
+                    if all.is_empty() || all.ends_with('\n') {
+                        all.push_str(&format!("line {}", all.len()));
+                    }
+                    all.push('\n');
+                }
+                if open && (all.is_empty() || all.ends_with('\n')) {
+                    all.push_str(&format!("line {}", all.len()));
+                }
+                // Twice the lines of a step.
+                let start = all.rmatch_indices('\n').nth(12).map_or(0, |(at, _)| at + 1);
+                let mut look = window(&all[start..], usize::MAX);
+                if !sizes {
+                    (look.current_size, look.full_size) = (None, None);
+                }
+                items.extend(tail.advance(&look));
+            }
+            items.extend(tail.finish());
+            let expected: Vec<_> = all.lines().map(line).collect();
+            prop_assert_eq!(items, expected);
         }
 
         /// A log that begins again now and then gives each line of what was looked at

@@ -77,12 +77,18 @@ impl Waited {
 /// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
 /// Whoever starts a job again that has ended waits for it again, too.
 ///
+/// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
+/// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
+/// wait it is as before; take [`Waited::job`] then, or [refresh](Job::refresh) it.
+///
 /// Answers that fail in passing are passed over and counted, for up to a quarter of an
 /// hour without a good one.
 #[derive(Clone)]
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
+    /// The same, as it was given.
+    handle: Job,
     pace: Pace,
     timeout: Option<Duration>,
     until: Option<Predicate>,
@@ -102,6 +108,7 @@ impl fmt::Debug for Wait {
 impl Wait {
     pub(crate) fn new(job: Job) -> Self {
         Self {
+            handle: job.clone(),
             job,
             pace: Pace::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
@@ -230,6 +237,9 @@ impl Watch {
                 self.wait.pace.begin_again();
             } else {
                 self.wait.pace.slow_down();
+            }
+            if outcome.is_some() {
+                self.wait.handle.keep_end(job);
             }
             if changed || outcome.is_some() {
                 return Ok(self.observation(clock.now(), outcome));

@@ -94,8 +94,14 @@ impl WaitAll {
     /// Each job when it has ended. A job that is given twice comes once.
     #[must_use]
     pub fn stream(self) -> Results<Waited> {
+        let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
+        for job in &self.jobs {
+            let of_id = handles.entry(job.id().to_owned()).or_default();
+            of_id.push(job.clone());
+        }
         let jobs = self.jobs.into_iter();
         let rounds = Rounds {
+            handles,
             deadline: Arc::new(Deadline::new(&**self.client.clock(), self.timeout)),
             left: jobs.map(|job| (job.id().to_owned(), job)).collect(),
             client: self.client,
@@ -127,6 +133,8 @@ struct Rounds {
     client: Client,
     /// The jobs that have not ended, as they were seen last.
     left: BTreeMap<String, Job>,
+    /// All jobs as they were given, by their ids.
+    handles: HashMap<String, Vec<Job>>,
     pace: Pace,
     deadline: Arc<Deadline>,
     budget: usize,
@@ -166,6 +174,9 @@ impl Rounds {
             for job in ended.collect::<Vec<_>>() {
                 if let Some(outcome) = outcome(&job, &deadline).await {
                     self.left.remove(job.id());
+                    for handle in self.handles.remove(job.id()).unwrap_or_default() {
+                        handle.keep_end(&job);
+                    }
                     self.ended.push_back((job, outcome));
                 }
             }

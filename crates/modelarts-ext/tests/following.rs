@@ -106,6 +106,63 @@ async fn events_are_followed_across_restarts_of_the_job() {
     );
 }
 
+#[tokio::test]
+async fn an_event_that_is_dated_ahead_hides_no_other_one() {
+    let row = |time: &str, message: &str| json!({"time": time, "message": message});
+    let page = |rows: &[serde_json::Value]| {
+        let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
+        json_answer("200 OK", "", &body.to_string())
+    };
+    let first = row("2026-01-15T16:30:44+08:00", "first");
+    let ahead = row("2026-01-15T18:00:00+08:00", "an hour and a half ahead");
+    let second = row("2026-01-15T16:30:49+08:00", "second");
+    let old = row("2026-01-15T12:00:00+08:00", "much too late");
+    let (server, clock, job) = scripted([
+        details("Running"),
+        page(&[first.clone(), ahead.clone()]),
+        details("Running"),
+        page(&[first.clone(), second.clone(), ahead.clone()]),
+        details("Completed"),
+        page(&[first.clone(), second.clone(), ahead.clone()]),
+        details("Completed"),
+        page(&[old.clone(), first.clone(), second.clone(), ahead.clone()]),
+        // That was new, so it is quiet from here on.
+        details("Completed"),
+        page(&[old, first, second, ahead]),
+    ])
+    .await;
+    let mut events = job.events().quiet(seconds(5)).follow();
+    let mut messages = Vec::new();
+    while let Some(event) = events.try_next().await.unwrap() {
+        if event.message() == "second" {
+            clock.set_back(seconds(3600));
+        }
+        messages.push(event.message().to_owned());
+    }
+    let expected = [
+        "first",
+        "an hour and a half ahead",
+        "second",
+        "much too late",
+    ];
+    assert_eq!(messages, expected);
+    assert_eq!(server.left(), 0);
+    let starts = server.requests().into_iter().filter_map(|request| {
+        let (_, query) = request.lines().next()?.split_once("/events?")?;
+        let start = query
+            .split_once("start_time=")
+            .map(|(_, start)| &start[..10]);
+        Some(start.map(|start| start.parse::<u64>().unwrap()))
+    });
+    // 2026-01-15T08:30:45Z, when the first poll began, and two minutes and a second before
+    // that; then as long before the clock that was set back.
+    let first = 1_768_465_845 - 121;
+    assert_eq!(
+        starts.collect::<Vec<_>>(),
+        [None, Some(first), Some(first + 10 - 3600), None, None]
+    );
+}
+
 fn preview(text: &str) -> Reply {
     let body = json!({"content": text, "current_size": text.len(), "full_size": text.len()});
     json_answer("200 OK", "", &body.to_string())

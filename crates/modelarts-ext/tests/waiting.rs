@@ -381,3 +381,120 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
     assert_eq!(*all[0].outcome(), Outcome::TimedOut);
     assert_eq!(server.left(), 0);
 }
+
+/// What is known of a job that ended.
+fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
+    let codes = job.exit_codes();
+    (
+        job.phase(),
+        codes.map(|(task, code)| (task.to_owned(), code)).collect(),
+        job.started_at().is_some(),
+        job.time_run().is_some(),
+    )
+}
+
+#[tokio::test]
+async fn the_job_that_was_waited_for_is_as_it_ended() {
+    let site = Site::start().await;
+    let ended = (Phase::Failed, vec![("worker-0".to_owned(), 3)], true, true);
+    for way in ["wait", "wait_all", "follow", "events", "log"] {
+        let job = site.script(way, "exit(3)").submit().await.unwrap();
+        let before = job.clone();
+        let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+        emulator.settled(&id).await;
+        assert_eq!(
+            facts(&job),
+            (Phase::Creating, vec![], false, false),
+            "{way}"
+        );
+        let mut seen = Vec::new();
+        match way {
+            "wait" => {
+                let mut wait = job.wait().observe();
+                while let Some(observation) = wait.try_next().await.unwrap() {
+                    seen.push(observation.job);
+                }
+            }
+            "wait_all" => {
+                let jobs = [job.clone(), before.clone()];
+                let jobs = site.client.training_jobs().wait_all(jobs);
+                seen.push(jobs.await.unwrap()[0].job().clone());
+            }
+            "follow" => drop(job.follow().stream().try_collect::<Vec<_>>().await.unwrap()),
+            "events" => drop(job.events().follow().try_collect::<Vec<_>>().await.unwrap()),
+            _ => {
+                let log = job.logs("worker-0").follow();
+                drop(log.try_collect::<Vec<_>>().await.unwrap());
+            }
+        }
+        let shown = site.count(SHOW).0;
+        for job in [&job, &before].into_iter().chain(&seen) {
+            assert_eq!(facts(job), ended, "{way}");
+        }
+        let error = job.metrics("worker-0").await.unwrap_err();
+        // There are none of so short a job; nothing had to be asked for its start.
+        assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
+        assert_eq!(site.count(SHOW).0, shown, "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let job = site.script("runs", &gate.script("", "")).submit().await;
+    let job = job.unwrap();
+    let waiting = gate.reached().await;
+    // It was made, and has begun to run since.
+    let shown = site.count(SHOW).0;
+    let error = job.metrics("worker-0").await.unwrap_err();
+    assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"));
+    assert_eq!(site.count(SHOW).0, shown + 1);
+    assert_eq!(job.started_at(), None);
+
+    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+    site.clock.step(async move {
+        waiting.let_through().await;
+        emulator.settled(&id).await;
+    });
+    let observations: Vec<_> = job.wait().observe().try_collect().await.unwrap();
+    let phases = observations.iter().map(|seen| seen.job.phase());
+    assert_eq!(
+        phases.collect::<Vec<_>>(),
+        [Phase::Running, Phase::Completed]
+    );
+    assert_eq!(job.phase(), Phase::Completed);
+}
+
+#[tokio::test]
+async fn a_job_that_ended_twice_is_as_it_ended_last() {
+    let details = |phase: &str, millis: u32| {
+        let body = json!({"metadata": {"id": "job-1", "name": "again"},
+                          "status": {"phase": phase, "start_time": 1, "duration": millis}});
+        json_answer("200 OK", "", &body.to_string())
+    };
+    let replies = [
+        details("Running", 1),
+        details("Failed", 2),
+        details("Failed", 2),
+        details("Running", 3),
+        details("Completed", 4),
+        details("Running", 5),
+    ];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let mut job = client.training_jobs().get("job-1").await.unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        ends.push(job.wait().await.unwrap());
+        ends.push(ends.last().unwrap().clone());
+        assert_eq!(job.time_run(), ends.last().unwrap().job().time_run());
+    }
+    assert_eq!(job.time_run(), Some(Duration::from_millis(4)));
+    job.refresh().await.unwrap();
+    assert_eq!(
+        (job.phase(), job.time_run()),
+        (Phase::Running, Some(Duration::from_millis(5)))
+    );
+    assert_eq!(ends[0].job().time_run(), Some(Duration::from_millis(2)));
+}

@@ -59,6 +59,10 @@ impl TestClock {
         self.0.now.send_modify(|now| *now += duration);
     }
 
+    pub(crate) fn set_back(&self, duration: Duration) {
+        self.0.now.send_modify(|now| *now -= duration);
+    }
+
     fn time(&self) -> SystemTime {
         *self.0.now.borrow()
     }
