@@ -5,6 +5,7 @@ use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 use modelarts_api::{Failure, decode, lenient::Dropped, types};
 
 use crate::{
+    client::Client,
     error::{Error, ErrorKind},
     mismatch,
     record::Facts,
@@ -26,6 +27,34 @@ impl<T> Answer<T> {
     /// As [`into_inner`](Self::into_inner), where it lies.
     pub(crate) fn into_boxed(self) -> Box<T> {
         self.value
+    }
+
+    /// Refuses the answer to another request, by what it says in `field`: `found` must be
+    /// what was `asked` for. An answer that does not say it is taken. Connections that carry
+    /// answers to other requests are replaced.
+    pub(crate) fn is_about(
+        self,
+        client: &Client,
+        field: &str,
+        asked: &str,
+        found: impl FnOnce(&T) -> Option<&str>,
+    ) -> Result<Self, Error> {
+        let other = match found(&self.value) {
+            // Ids and names that differ in case only are not told apart everywhere.
+            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
+            _ => return Ok(self),
+        };
+        client.reset_connections();
+        let message = format!(
+            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
+        );
+        let solution = "something on the way mixes up answers, so the connections were replaced; \
+                        try again";
+        Err(Error::new(ErrorKind::Unexpected, message)
+            .with_status(self.status())
+            .with_solution(Some(solution.to_owned()))
+            .in_call(self.facts.call())
+            .passing())
     }
 
     /// What is kept about the call.

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use modelarts_api::{BoxError, Response};
 use reqwest::{
-    Url,
+    StatusCode, Url,
     header::{HeaderMap, HeaderName, LOCATION},
 };
 
@@ -98,7 +98,7 @@ impl Sender {
             }
         }
         let headers = std::mem::take(response.headers_mut());
-        if status.is_redirection() {
+        if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             // A redirect would take the credentials along.
             let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
             return Err(Broken {
@@ -113,7 +113,8 @@ impl Sender {
                     ),
                 )
                 .with_status(status.as_u16())
-                .with_request_id(request_id(&headers)),
+                .with_request_id(request_id(&headers))
+                .permanent(),
                 permanent: true,
             });
         }

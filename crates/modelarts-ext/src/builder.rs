@@ -41,6 +41,7 @@ pub struct ClientBuilder {
     pub(crate) retry: RetryPolicy,
     pub(crate) connect_timeout: Duration,
     pub(crate) timeout: Duration,
+    pub(crate) overall_timeout: Duration,
     pub(crate) user_agent: Option<String>,
     pub(crate) language: Option<types::Language>,
     pub(crate) cloud: Option<Cloud>,
@@ -63,6 +64,7 @@ impl Default for ClientBuilder {
             retry: RetryPolicy::default(),
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(120),
+            overall_timeout: Duration::from_secs(300),
             user_agent: None,
             language: None,
             cloud: None,
@@ -223,6 +225,15 @@ impl ClientBuilder {
         self
     }
 
+    /// How long a method may take that makes several calls, all of them together, such as
+    /// [`CreateJob::submit`](crate::CreateJob::submit), which looks up the algorithm and looks
+    /// for a job whose create was lost. Default 5 minutes. Waits and streams have limits of
+    /// their own.
+    pub fn overall_timeout(mut self, timeout: Duration) -> Self {
+        self.overall_timeout = timeout;
+        self
+    }
+
     /// Whose service it is. Default: the one that the endpoint belongs to, and of an
     /// endpoint that belongs to neither, Open Telekom Cloud's.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
@@ -268,7 +279,7 @@ impl ClientBuilder {
         let settled = self.settle()?;
         let id = match &settled.project.id {
             Some(id) => id.clone(),
-            None => settled.find_project().await?,
+            None => settled.look_up_project().await?,
         };
         settled.finish(&id)
     }

@@ -84,6 +84,13 @@ impl TrainingJobs {
                 )],
             ));
         }
+        let (client, deadline) = (self.client(), self.client().deadline());
+        let deleted = deadline.keep(&**client.clock(), self.delete_in_parts(&jobs));
+        let late = || deadline.passed("jobs were being deleted").uncertain();
+        deleted.await.unwrap_or_else(|| Err(late()))
+    }
+
+    async fn delete_in_parts(&self, jobs: &[serde_json::Value]) -> Result<(), Error> {
         for jobs in jobs.chunks(AT_ONCE) {
             let body: types::BatchDeleteTrainingJobRequest =
                 serde_json::from_value(json!({"jobs": jobs}))

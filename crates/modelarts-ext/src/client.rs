@@ -14,6 +14,7 @@ use crate::{
     builder::ClientBuilder,
     clock::Clock,
     cloud::Cloud,
+    deadline::Deadline,
     error::{Error, ErrorKind},
     job::TrainingJobs,
     learned::Offsets,
@@ -137,7 +138,21 @@ impl Client {
     where
         F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
     {
-        let (result, mut facts) = Record::scope(|| operation(&self.0.api)).await;
+        self.call_on_record(&Arc::default(), operation).await
+    }
+
+    /// As [`call`](Self::call), with a record that tells what was done until then when the call
+    /// is dropped before its end.
+    pub(crate) async fn call_on_record<'a, T, F>(
+        &'a self,
+        record: &Arc<Record>,
+        operation: impl FnOnce(&'a modelarts_api::Client) -> F,
+    ) -> Result<Answer<T>, Error>
+    where
+        F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
+    {
+        let result = record.scope(|| operation(&self.0.api)).await;
+        let mut facts = record.take();
         match result {
             // Only the absence of something to decode is sent as 204.
             Ok(_) if facts.status == Some(204) && facts.body.is_some() => {
@@ -161,6 +176,11 @@ impl Client {
         &self.0.sender.clock
     }
 
+    /// The time limit of a method that makes several calls, which begins now.
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.0.sender.deadline()
+    }
+
     /// Whose service it is.
     pub(crate) fn cloud(&self) -> Cloud {
         self.0.cloud
@@ -174,6 +194,11 @@ impl Client {
     /// What time it is at the service when it is `here` by the clock of the client.
     pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
         self.0.sender.time_there(here)
+    }
+
+    /// Closes the connections that are kept open.
+    pub(crate) fn reset_connections(&self) {
+        self.0.sender.connector.reset();
     }
 
     /// Whether one more retry can be paid, and pays it.

@@ -8,7 +8,7 @@ use crate::{
     create::CreateJob,
     document,
     error::Error,
-    job::Job,
+    job::{Job, show},
     limits::{self, BODY},
     place::says_something,
 };
@@ -29,15 +29,7 @@ impl Job {
     /// # Errors
     /// As [`TrainingJobs::get`](crate::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
-        let answer = self
-            .client()
-            .call(|api| {
-                api.show_training_job_details()
-                    .project_id(self.client().project_id())
-                    .training_job_id(self.training_job_id().clone())
-                    .send()
-            })
-            .await?;
+        let answer = show(self.client(), self.training_job_id()).await?;
         // The types of answers know fewer fields than there are.
         let shown = serde_json::from_slice(answer.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;

@@ -15,7 +15,7 @@ use crate::{
     flavor_facts::FlavorFacts,
     job::Job,
     limits,
-    look_up::{About, algorithm_of, flavor_of},
+    look_up::{About, LOOKING_UP, algorithm_of, flavor_of},
     recommendations, rules, settle,
     violation::Report,
 };
@@ -245,17 +245,22 @@ impl CreateJob {
     /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
     /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
     /// that is known. That the service does not answer about them is logged as a
-    /// warning, and the job is sent all the same.
+    /// warning, and the job is sent all the same. All of it together may take
+    /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout).
     ///
     /// # Errors
     /// What [`check`](Self::check) finds, with nothing sent: all of it is in
     /// [`Error::violations`]. And what the service refuses. An error that says that
-    /// the job may exist all the same comes only when the service cannot be asked
-    /// about it either.
+    /// the job may exist all the same ([`Error::is_uncertain`]) comes only when the service
+    /// cannot be asked about it either, or time runs out.
     pub async fn submit(mut self) -> Result<Job, Error> {
+        let client = self.client.clone();
+        let deadline = client.deadline();
         if !self.unchecked {
             if self.looks_up {
-                self.look_up_if_possible().await?;
+                let work = self.look_up_if_possible();
+                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
             }
             let report = self.check();
             if !report.is_ok() {
@@ -265,7 +270,7 @@ impl CreateJob {
                 tracing::warn!(%warning, "a recommendation that the job does not follow");
             }
         }
-        settle::create(&self.client, &self.body()).await
+        settle::create(&client, &self.body(), &deadline).await
     }
 }
 

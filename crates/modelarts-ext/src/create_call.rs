@@ -7,12 +7,14 @@
 //!
 //! [`CreateJob::body`]: crate::CreateJob::body
 
+use std::sync::Arc;
+
 use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
 use progenitor_client::ClientInfo;
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
-use crate::{answer::Answer, client::Client, error::Error};
+use crate::{answer::Answer, client::Client, error::Error, record::Record};
 
 // Looked for when this is compiled.
 #[allow(clippy::panic)]
@@ -21,7 +23,11 @@ const OPERATION: &Operation = match Operation::named("create_training_job") {
     None => panic!("no operation has this method"),
 };
 
-pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<TrainingJob>, Error> {
+pub(crate) async fn send(
+    client: &Client,
+    body: &Value,
+    record: &Arc<Record>,
+) -> Result<Answer<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
@@ -37,5 +43,5 @@ pub(crate) async fn send(client: &Client, body: &Value) -> Result<Answer<Trainin
             _ => Err(Generated::UnexpectedResponse(response.into())),
         }
     };
-    client.call(call).await
+    client.call_on_record(record, call).await
 }

@@ -1,4 +1,4 @@
-//! The time limit of a wait.
+//! The time limit of a wait, or of a method that makes several calls.
 
 use std::{
     pin::pin,
@@ -9,10 +9,13 @@ use std::{
 use futures::future::{self, Either, FutureExt, Shared};
 use modelarts_api::BoxFuture;
 
-use crate::clock::{Clock, since};
+use crate::{
+    clock::{Clock, since},
+    error::{Error, ErrorKind},
+};
 
-/// When a wait ends whatever has or has not happened by then, an answer that does not
-/// come included.
+/// When a wait or a method ends whatever has or has not happened by then, an answer that
+/// does not come included.
 pub(crate) struct Deadline {
     started: SystemTime,
     timeout: Option<Duration>,
@@ -50,5 +53,28 @@ impl Deadline {
             Either::Left((done, _)) => Some(done),
             Either::Right(_) => None,
         }
+    }
+
+    /// As [`keep`](Self::keep), for a step that can fail.
+    ///
+    /// # Errors
+    /// That of the step, or that time ran out while `doing`.
+    pub(crate) async fn limit<T>(
+        &self,
+        clock: &dyn Clock,
+        doing: &str,
+        step: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let done = self.keep(clock, step).await;
+        done.unwrap_or_else(|| Err(self.passed(doing)))
+    }
+
+    /// The error that says what was being done when time ran out.
+    pub(crate) fn passed(&self, doing: &str) -> Error {
+        let limit = self.timeout.unwrap_or_default();
+        Error::new(
+            ErrorKind::Timeout,
+            format!("not finished within {limit:?}: time ran out while {doing}"),
+        )
     }
 }

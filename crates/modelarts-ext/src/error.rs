@@ -23,7 +23,8 @@ struct Inner {
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
-    permanent: bool,
+    /// Whether the same call may succeed later, where kind and status do not tell.
+    retryable: Option<bool>,
     /// Shared: everyone who waited for the same credentials gets the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
@@ -100,7 +101,7 @@ impl Error {
             service_message: None,
             solution: None,
             body: None,
-            permanent: false,
+            retryable: None,
             violations: Vec::new(),
             source: None,
         }))
@@ -174,8 +175,15 @@ impl Error {
         self
     }
 
+    /// The same call would fail again.
     pub(crate) fn permanent(mut self) -> Self {
-        self.0.permanent = true;
+        self.0.retryable = Some(false);
+        self
+    }
+
+    /// The same call may succeed later.
+    pub(crate) fn passing(mut self) -> Self {
+        self.0.retryable = Some(true);
         self
     }
 
@@ -230,6 +238,18 @@ impl Error {
             _ => self.0.kind == ErrorKind::Decode,
         };
         self.0.call.uncertain || answered
+    }
+
+    /// An error that came after another one: with the facts of that one's call, and uncertain.
+    pub(crate) fn after(mut self, other: Self) -> Self {
+        self.0.call = other.0.call.clone();
+        self.uncertain().with_source(other)
+    }
+
+    /// The call may have been executed.
+    pub(crate) fn uncertain(mut self) -> Self {
+        self.0.call.uncertain = true;
+        self
     }
 
     /// Adds what the transport knows; what the answer itself said stays.
@@ -322,8 +342,10 @@ impl Error {
     /// Whether the same call may succeed later without anything being changed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
+        if let Some(retryable) = self.0.retryable {
+            return retryable;
+        }
         match self.0.kind {
-            _ if self.0.permanent => false,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
@@ -333,6 +355,12 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Whether the same request would be answered in the same way.
+    pub(crate) fn is_final(&self) -> bool {
+        let refused = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
+        self.0.retryable == Some(false) || refused
     }
 
     /// The HTTP status of the answer.

@@ -280,6 +280,12 @@ impl Job {
     /// # Errors
     /// [`Error::is_conflict`] when the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
+        let deadline = self.client.deadline();
+        let stopped = deadline.keep(&**self.client.clock(), self.stop()).await;
+        stopped.unwrap_or_else(|| Err(deadline.passed("the job was being stopped").uncertain()))
+    }
+
+    async fn stop(&self) -> Result<Job, Error> {
         let body = types::StopTrainingJobRequest::builder().action_type("terminate");
         let stopped = self
             .client
@@ -292,7 +298,7 @@ impl Job {
             })
             .await;
         let refused = match stopped {
-            Ok(answer) => return Ok(self.now(answer)),
+            Ok(answer) => return Ok(self.now(about(&self.client, &self.id, answer)?)),
             Err(error) => error,
         };
         let stale = refused.code().is_some_and(|code| MOVED_ON.contains(&code));
@@ -373,13 +379,29 @@ pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
     })
 }
 
-async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Answer<TrainingJob>, Error> {
-    client
+/// Asks for the details of a job.
+pub(crate) async fn show(
+    client: &Client,
+    id: &types::TrainingJobId,
+) -> Result<Answer<TrainingJob>, Error> {
+    let answer = client
         .call(|api| {
             api.show_training_job_details()
                 .project_id(client.project().clone())
                 .training_job_id(id.clone())
                 .send()
         })
-        .await
+        .await?;
+    about(client, id, answer)
+}
+
+/// The answer, if it is about this job.
+fn about(
+    client: &Client,
+    id: &types::TrainingJobId,
+    answer: Answer<TrainingJob>,
+) -> Result<Answer<TrainingJob>, Error> {
+    answer.is_about(client, "metadata.id", id, |job| {
+        job.metadata.as_ref()?.id.as_deref()
+    })
 }

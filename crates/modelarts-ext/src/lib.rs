@@ -246,7 +246,9 @@
 //! service; what makes a new thing, only if it cannot have been executed.
 //! [`RetryPolicy`] says how often and for how long. All attempts of a call together may
 //! take two minutes, or as long as [`ClientBuilder::timeout`] says, and for some calls
-//! [`Client::with_timeout`].
+//! [`Client::with_timeout`]. Methods that make several calls, such as
+//! [`CreateJob::submit`], may take five minutes, or as long as
+//! [`ClientBuilder::overall_timeout`] says; waits and streams have limits of their own.
 //!
 //! Each call is a span `modelarts` of the crate `tracing`, of the level info, with its
 //! operation, status, request id, attempts and milliseconds. Each time that it is sent

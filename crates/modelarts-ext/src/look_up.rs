@@ -9,6 +9,9 @@ use crate::{
     flavor_facts::FlavorFacts,
 };
 
+/// What is being done, in the words of an error.
+pub(crate) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
+
 /// Facts, and what they are about.
 #[derive(Clone)]
 pub(crate) struct About<T> {
@@ -40,11 +43,17 @@ impl CreateJob {
     /// about, nor can flavors of dedicated pools.
     ///
     /// # Errors
-    /// When the service does not answer. That it has no such algorithm or flavor is an
+    /// When the service does not answer, or not within
+    /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout). That it has no such algorithm or flavor is an
     /// answer: the check says so.
     pub async fn look_up(mut self) -> Result<Self, Error> {
-        self.look_up_algorithm().await?;
-        self.look_up_flavor().await?;
+        let client = self.client().clone();
+        let work = async {
+            self.look_up_algorithm().await?;
+            self.look_up_flavor().await
+        };
+        let deadline = client.deadline();
+        deadline.limit(&**client.clock(), LOOKING_UP, work).await?;
         Ok(self)
     }
 
@@ -76,7 +85,12 @@ impl CreateJob {
                     .algorithm_id(id)
                     .send()
             })
-            .await;
+            .await
+            .and_then(|answer| {
+                answer.is_about(&client, "metadata.id", id, |algorithm| {
+                    algorithm.metadata.as_ref()?.id.as_deref()
+                })
+            });
         let facts = match answer {
             Ok(answer) => {
                 let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();

@@ -38,7 +38,8 @@ pub(crate) struct Facts {
     pub(crate) canonical_request: Option<String>,
     /// How long the last answer asks to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// Whether an attempt may have been executed without its answer being known.
+    /// Whether an attempt may have been executed without its answer being known, which one is
+    /// that is under way.
     pub(crate) uncertain: bool,
 }
 
@@ -48,17 +49,17 @@ impl Record {
         CURRENT.try_with(Arc::clone).unwrap_or_default()
     }
 
-    /// Runs a call with a record of its own. The call is made here: as an argument its
-    /// kilobytes would be moved here, and kept twice.
-    pub(crate) async fn scope<F: Future>(call: impl FnOnce() -> F) -> (F::Output, Facts) {
-        let record = Arc::new(Self::default());
+    /// Runs a call with this record. The call is made here: as an argument its kilobytes
+    /// would be moved here, and kept twice.
+    pub(crate) async fn scope<F: Future>(self: &Arc<Self>, call: impl FnOnce() -> F) -> F::Output {
         let mut call = pin!(call());
-        let output = poll_fn(|context| {
-            CURRENT.sync_scope(Arc::clone(&record), || call.as_mut().poll(context))
-        })
-        .await;
-        let facts = std::mem::take(&mut *record.lock());
-        (output, facts)
+        poll_fn(|context| CURRENT.sync_scope(Arc::clone(self), || call.as_mut().poll(context)))
+            .await
+    }
+
+    /// What is known by now; the record is empty then.
+    pub(crate) fn take(&self) -> Facts {
+        std::mem::take(&mut *self.lock())
     }
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {

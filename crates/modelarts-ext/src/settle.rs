@@ -5,15 +5,18 @@
 //! only when it is not there send it again. Should both have arrived, the service
 //! refuses the second for its name.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::TryStreamExt;
 use modelarts_api::types::TrainingJob;
 use serde_json::Value;
 
 use crate::{
-    client::Client, clock::since, create_call, error::Error, filter::Filter, job::Job,
-    obs_path::ObsPath, place::Place,
+    client::Client, clock::since, create_call, deadline::Deadline, error::Error, filter::Filter,
+    job::Job, obs_path::ObsPath, place::Place, record::Record,
 };
 
 /// A new job may show up in searches a little late.
@@ -29,16 +32,30 @@ const SKEW: Duration = Duration::from_secs(60);
 const DUPLICATE: &str = "ModelArts.2751";
 
 /// Sends a create until it is known what became of it.
-pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> {
-    let clock = client.clock();
+pub(crate) async fn create(
+    client: &Client,
+    body: &Value,
+    deadline: &Deadline,
+) -> Result<Job, Error> {
+    let clock = &**client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
     let name = text(body, "metadata.name");
     let mut lost: Option<Error> = None;
     for sent in 1.. {
-        let error = match send(client, body).await {
-            Ok(job) => return Ok(job),
-            Err(error) => error,
+        let record = Arc::default();
+        let error = match deadline.keep(clock, send(client, body, &record)).await {
+            Some(Ok(job)) => return Ok(job),
+            Some(Err(error)) => error,
+            None => {
+                let call = record.take().call();
+                let error = deadline.passed("the job was being sent").in_call(call);
+                return Err(match lost {
+                    Some(lost) => unsettled(error.after(lost), name),
+                    None if error.is_uncertain() => unsettled(error, name),
+                    None => error.with_solution(Some("it was not sent".into())),
+                });
+            }
         };
         let exists = lost.is_some() && error.code() == Some(DUPLICATE);
         let refused = !error.is_uncertain();
@@ -46,20 +63,27 @@ pub(crate) async fn create(client: &Client, body: &Value) -> Result<Job, Error> 
             return Err(error);
         }
         let refused_at = clock.now();
-        match find(client, name, body, started).await {
-            Ok(Some(job)) => return Ok(job),
+        let found = find(client, name, body, started);
+        match deadline.keep(clock, found).await {
+            Some(Ok(Some(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
-            Ok(None) if exists => return Err(error),
+            Some(Ok(None)) if exists => return Err(error),
             // The one before may be listed even later than this.
-            Ok(None) if refused => return Err(unsettled(error, name)),
-            Ok(None) => {}
-            Err(_) => return Err(unsettled(lost.unwrap_or(error), name)),
+            Some(Ok(None)) if refused => return Err(unsettled(error, name)),
+            Some(Ok(None)) => {}
+            Some(Err(_)) => return Err(unsettled(lost.unwrap_or(error), name)),
+            None => {
+                let late = deadline.passed("a job was looked for whose create had been lost");
+                return Err(unsettled(late.after(lost.unwrap_or(error)), name));
+            }
         }
         // The searches took a part of what the service asked to wait.
         let asked = error.retry_after().unwrap_or_default();
-        let pause = asked.saturating_sub(since(&**clock, refused_at));
-        let again = sent < policy.max_attempts
-            && since(&**clock, started).saturating_add(pause) < policy.max_elapsed
+        let pause = asked.saturating_sub(since(clock, refused_at));
+        let again = !error.is_final()
+            && sent < policy.max_attempts
+            && since(clock, started).saturating_add(pause) < policy.max_elapsed
+            && deadline.left(clock).is_none_or(|left| pause < left)
             && client.pay_retry();
         if !again {
             let times = match sent {
@@ -84,8 +108,14 @@ fn text<'a>(body: &'a Value, way: &str) -> &'a str {
     Place::root(body).at(way).text().unwrap_or_default()
 }
 
-async fn send(client: &Client, body: &Value) -> Result<Job, Error> {
-    let answer = create_call::send(client, body).await?;
+async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
+    let answer = create_call::send(client, body, record).await?;
+    let answer = match text(body, "metadata.name") {
+        "" => answer,
+        name => answer.is_about(client, "metadata.name", name, |job| {
+            job.metadata.as_ref()?.name.as_deref()
+        })?,
+    };
     let told = answer.told();
     Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
 }
@@ -120,6 +150,8 @@ async fn find(
         // By the clock of the service, which may just have been found out.
         let started = client.time_there(started);
         while let Some(job) = jobs.try_next().await? {
+            // Where each answer is there at once, nothing else would look at the time.
+            tokio::task::yield_now().await;
             // The newest come first.
             if job
                 .created_at()

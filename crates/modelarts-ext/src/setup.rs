@@ -149,6 +149,7 @@ impl ClientBuilder {
                 signing: self.signing,
                 retry: self.retry,
                 timeout: self.timeout,
+                overall_timeout: self.overall_timeout,
                 language: self.language,
             },
             http,
@@ -239,8 +240,16 @@ impl Settled {
         ))
     }
 
+    /// Asks for the project within the time limit of several calls.
+    pub(crate) async fn look_up_project(&self) -> Result<String, Error> {
+        let doing = "the project was being looked up";
+        let deadline = self.sender.deadline();
+        let found = self.find_project();
+        deadline.limit(&*self.sender.clock, doing, found).await
+    }
+
     /// Asks again when that may help, as often and as long as calls are tried.
-    pub(crate) async fn find_project(&self) -> Result<String, Error> {
+    async fn find_project(&self) -> Result<String, Error> {
         let (clock, policy) = (&*self.sender.clock, &self.sender.retry);
         let started = clock.now();
         let mut ceilings = policy.ceilings();

@@ -23,6 +23,7 @@ use crate::{
     budget::Budget,
     clock::{Clock, since},
     connector::HttpConnector,
+    deadline::Deadline,
     error::{Error, ErrorKind},
     record::Record,
     refusal::{self, Refusal},
@@ -44,6 +45,8 @@ pub(crate) struct Sender {
     pub(crate) retry: RetryPolicy,
     /// How long a call may take, all attempts and pauses together.
     pub(crate) timeout: Duration,
+    /// How long several calls may take that serve one purpose.
+    pub(crate) overall_timeout: Duration,
     /// The language of messages, if the service is to be told.
     pub(crate) language: Option<Language>,
     /// What clones share.
@@ -110,11 +113,11 @@ impl Sender {
         span: &Span,
     ) -> Result<Response, Error> {
         let record = Record::current();
+        record.update(|facts| facts.operation = Some(operation.id));
         let started = self.clock.now();
         let result = self.attempts(request, operation, &record, started).await;
         let elapsed = since(&*self.clock, started);
         record.update(|facts| {
-            facts.operation = Some(operation.id);
             facts.elapsed = elapsed;
             span.record("attempts", facts.attempts);
             span.record("status", facts.status);
@@ -142,6 +145,8 @@ impl Sender {
         let mut left = self.timeout;
         loop {
             let mut used = None;
+            // Of the attempts before this one.
+            let mut uncertain = false;
             let mut outcome = {
                 let attempt = pin!(async {
                     let credentials = match self.credentials.at_hand() {
@@ -157,6 +162,10 @@ impl Sender {
                     // Made here, so that the request is not kept while the answer is waited for.
                     let answer = self.connector.send(outgoing.map_err(not_sent)?);
                     used = Some(Used { credentials, skew });
+                    record.update(|facts| {
+                        facts.attempts += 1;
+                        uncertain = std::mem::replace(&mut facts.uncertain, true);
+                    });
                     self.attempt(answer).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
@@ -178,8 +187,9 @@ impl Sender {
                 Err(broken) => (broken.attempt, broken.error.retry_after(), broken.permanent),
             };
             record.update(|facts| {
-                facts.attempts += u32::from(used.is_some());
-                facts.uncertain |= is_uncertain(attempt);
+                if used.is_some() {
+                    facts.uncertain = uncertain || is_uncertain(attempt);
+                }
                 facts.retry_after = wait;
                 (facts.status, facts.request_id) = match &outcome {
                     Ok(answer) => (Some(answer.status.as_u16()), request_id(&answer.headers)),
@@ -219,6 +229,11 @@ impl Sender {
             retries += 1;
             left = self.left(started);
         }
+    }
+
+    /// The time limit of several calls that serve one purpose, which begins now.
+    pub(crate) fn deadline(&self) -> Deadline {
+        Deadline::new(&*self.clock, Some(self.overall_timeout))
     }
 
     /// What is left of the time that the call may take.

@@ -356,6 +356,135 @@ async fn what_is_at_hand_is_used_until_it_is_refused() {
     assert_eq!(tokens, [Some("at hand"), Some("at hand"), Some("asked")]);
 }
 
+/// A service behind a proxy that mixes up answers: it gives these, in order, on connections
+/// that stay open. Of each request it keeps the number of its connection, and its path.
+async fn mixing(answers: &[&str]) -> (String, Arc<Mutex<Vec<(usize, String)>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let answers = answers.iter().map(|answer| (*answer).to_owned());
+    let answers = Arc::new(Mutex::new(answers.collect::<VecDeque<_>>()));
+    let log = Arc::clone(&seen);
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (log, answers) = (Arc::clone(&log), Arc::clone(&answers));
+            tokio::spawn(async move {
+                while let Some(request) = read_request(&mut stream).await {
+                    let path = request
+                        .split(' ')
+                        .nth(1)
+                        .unwrap()
+                        .rsplit('/')
+                        .next()
+                        .unwrap();
+                    log.lock().unwrap().push((number, path.to_owned()));
+                    let answer = answers.lock().unwrap().pop_front().unwrap();
+                    keep_alive(&mut stream, "200 OK", &answer).await;
+                }
+            });
+        }
+    });
+    (url, seen)
+}
+
+#[tokio::test]
+async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replaced() {
+    const A: &str = r#"{"metadata":{"id":"a","name":"one"},"status":{"phase":"Running"}}"#;
+    const B: &str = r#"{"metadata":{"id":"b","name":"two"},"status":{"phase":"Running"}}"#;
+    let same = |seen: &Mutex<Vec<(usize, String)>>, expected: &[(usize, &str)]| {
+        let seen = seen.lock().unwrap();
+        let seen: Vec<_> = seen
+            .iter()
+            .map(|(number, path)| (*number, &**path))
+            .collect();
+        assert_eq!(seen, expected);
+    };
+    let about = |operation: &str| {
+        format!(
+            "{operation}: the answer is to another request: its metadata.id is \"a\", and must be \
+             \"b\" (HTTP 200); something on the way mixes up answers, so the connections were \
+             replaced; try again"
+        )
+    };
+    let scripted = Server::start([]).await;
+    let clock = TestClock::new();
+
+    let (url, seen) = mixing(&[A, A, B, A, B, A, B]).await;
+    let client = scripted.client(&clock).endpoint(url).build().unwrap();
+    let jobs = client.training_jobs();
+    assert_eq!(jobs.get("a").await.unwrap().name(), "one");
+    let error = refused(jobs.get("b").await);
+    assert_eq!(error.to_string(), about("ShowTrainingJobDetails"));
+    assert_eq!(error.kind(), ErrorKind::Unexpected);
+    assert!(error.is_retryable());
+    let mut job = jobs.get("b").await.unwrap();
+    same(&seen, &[(0, "a"), (0, "b"), (1, "b")]);
+    assert_eq!(job.name(), "two");
+    assert_eq!(
+        refused(job.refresh().await).to_string(),
+        about("ShowTrainingJobDetails")
+    );
+    assert_eq!(job.name(), "two");
+    job.refresh().await.unwrap();
+    assert_eq!(
+        refused(job.copy_as("three").await).to_string(),
+        about("ShowTrainingJobDetails")
+    );
+    let _ = job.copy_as("three").await.unwrap();
+    same(
+        &seen,
+        &[
+            (0, "a"),
+            (0, "b"),
+            (1, "b"),
+            (1, "b"),
+            (2, "b"),
+            (2, "b"),
+            (3, "b"),
+        ],
+    );
+
+    let (url, seen) = mixing(&[B, A, B]).await;
+    let client = scripted.client(&clock).endpoint(url).build().unwrap();
+    let job = client.training_jobs().get("B").await.unwrap();
+    let error = refused(job.terminate().await);
+    assert_eq!(
+        error.to_string(),
+        about("StopTrainingJob").replace("be \"b\"", "be \"B\"")
+    );
+    assert!(error.is_uncertain());
+    job.terminate().await.unwrap();
+    same(&seen, &[(0, "B"), (0, "actions"), (1, "actions")]);
+
+    // A create is looked for.
+    let page = format!(r#"{{"total":1,"items":[{B}]}}"#);
+    let (url, seen) = mixing(&[A, A, &page]).await;
+    let client = scripted.client(&clock).endpoint(url).build().unwrap();
+    client.training_jobs().get("a").await.unwrap();
+    let create = client.training_jobs().create("two").unchecked();
+    assert_eq!(create.submit().await.unwrap().id(), "b");
+    same(
+        &seen,
+        &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")],
+    );
+
+    // A wait goes on.
+    let done = B.replace("Running", "Completed");
+    let (url, seen) = mixing(&[B, A, &done]).await;
+    let client = scripted.client(&clock).endpoint(url).build().unwrap();
+    let waited = client
+        .training_jobs()
+        .get("b")
+        .await
+        .unwrap()
+        .wait()
+        .await
+        .unwrap();
+    assert_eq!((waited.is_completed(), waited.errors()), (true, 1));
+    same(&seen, &[(0, "b"), (0, "b"), (1, "b")]);
+}
+
 /// Answers from memory, in order.
 #[derive(Debug, Default)]
 struct Memory {

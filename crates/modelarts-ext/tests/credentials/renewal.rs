@@ -355,6 +355,7 @@ async fn a_wait_of_72_hours_ends_right() {
         .credentials(password(&cloud.url).renewing())
         .clock(clock.clone())
         .timeout(hours(1))
+        .overall_timeout(hours(1))
         .connect()
         .await
         .unwrap();

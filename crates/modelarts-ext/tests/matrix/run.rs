@@ -84,7 +84,9 @@ pub(crate) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         .endpoint(format!("http://{address}"))
         .project_id(PROJECT)
         .clock(clock.clone())
-        .timeout(HOUR);
+        .timeout(HOUR)
+        // A create that took all of the time of its call is looked for.
+        .overall_timeout(2 * HOUR);
     let builder = match who {
         Who::Keys => {
             let keys = Credentials::temporary_keys(ACCESS_KEY, SECRET_KEY, SECURITY_TOKEN);

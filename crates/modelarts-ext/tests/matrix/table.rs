@@ -143,9 +143,9 @@ pub(crate) const TABLE: &[Row] = &[
         service(2, 0, 401, 2), service(2, 0, 401, 2), service(2, 0, 401, 2)).pausing(&[]),
 
     row("redirect", Fault::Redirect("302 Found"), AlwaysBefore,
-        redirected(302), redirected(302), redirected(302)).pausing(&[]),
+        redirected(302), redirected(302), redirected(302)),
     row("redirect", Fault::Redirect("307 Temporary Redirect"), AlwaysBefore,
-        redirected(307), redirected(307), redirected(307)).pausing(&[]),
+        redirected(307), redirected(307), redirected(307)),
 
     row("204", NOTHING, OnceBefore, not_ready(0), not_ready(0), done(2, 1)),
     row("204", NOTHING, AlwaysAfter, not_ready(1), not_ready(1), done(1, 1)),
@@ -154,7 +154,7 @@ pub(crate) const TABLE: &[Row] = &[
         done(1, 1), done(1, 1), done(1, 1)).pausing(&[]),
 
     row("400 of 50 MB", Fault::Flood("400 Bad Request", FLOOD), AlwaysBefore,
-        service(1, 0, 400, 1), service(1, 0, 400, 1), service(1, 0, 400, 1)).pausing(&[]),
+        service(1, 0, 400, 1), service(1, 0, 400, 1), service(1, 0, 400, 1)),
     row("500 of 50 MB", Fault::Flood("500 Internal Server Error", FLOOD), OnceBefore,
         done(2, 1), done(2, 1), done(2, 1)),
     row("500 of 50 MB", Fault::Flood("500 Internal Server Error", FLOOD), OnceAfter,

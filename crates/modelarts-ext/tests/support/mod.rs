@@ -12,6 +12,7 @@
 mod child;
 mod clock;
 mod gate;
+pub(crate) mod network;
 mod server;
 mod site;
 

@@ -1,0 +1,41 @@
+//! A network that a test makes up.
+
+use std::{fmt, future::pending};
+
+use modelarts_ext::{
+    api::BoxFuture,
+    connector::{ConnectorError, HttpConnector},
+};
+use reqwest::Request;
+
+/// What a made-up network says to a request.
+pub(crate) type Said = Result<http::Response<String>, ConnectorError>;
+
+/// Answers each request at once with what the function says, or never.
+pub(crate) struct Network<F>(pub(crate) F);
+
+impl<F> fmt::Debug for Network<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Network")
+    }
+}
+
+impl<F: Fn(&Request) -> Option<Said> + Send + Sync + 'static> HttpConnector for Network<F> {
+    fn send(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+        let said = (self.0)(&request);
+        Box::pin(async {
+            match said {
+                Some(said) => Ok(said?.into()),
+                None => pending().await,
+            }
+        })
+    }
+}
+
+/// An answer in JSON.
+pub(crate) fn json(body: impl ToString) -> Option<Said> {
+    Some(Ok(http::Response::new(body.to_string())))
+}
