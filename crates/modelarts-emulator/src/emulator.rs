@@ -545,6 +545,9 @@ impl Builder {
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
                     install_packages: self.install_packages,
+                    temporary: temporary
+                        .as_ref()
+                        .map(|directory| directory.path().to_owned()),
                 };
                 ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
             }

@@ -1,19 +1,21 @@
 //! The environment and the arguments of the job's process (domain.md 7.1 and 7.2).
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use crate::flavors;
 use crate::home::{HomePath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH};
+use crate::process_table::RUN;
 use crate::request::{Access, JobRequest};
 use crate::runner::Worker;
 
 /// The whole environment of a worker: nothing comes from the emulator's own.
 ///
 /// Documented presets first, then what makes a process on this machine behave (PATH, HOME, TMPDIR,
-/// PYTHONUNBUFFERED), then channels handed over as variables, then the job's own, which win.
+/// PYTHONUNBUFFERED), then channels handed over as variables, then the job's own, which win; `run`
+/// comes last, because the emulator recognises the job's processes by it.
 /// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
 /// LD_LIBRARY_PATH).
 pub(crate) fn variables(
@@ -21,6 +23,7 @@ pub(crate) fn variables(
     worker: &Path,
     python: Option<&Path>,
     emulator: &str,
+    run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&of.job_id, &of.request, of.index);
     let at = |path: &HomePath| path.below(worker).into_os_string();
@@ -72,6 +75,7 @@ pub(crate) fn variables(
     for (name, value) in request.environments.iter().flatten() {
         set(name, value.into());
     }
+    set(RUN, run.to_owned());
     variables
 }
 

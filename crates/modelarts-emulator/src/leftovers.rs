@@ -3,16 +3,16 @@
 //! Process groups are on record: each is a file in `running`, named by its number, with the moment
 //! in which its leader started as the kernel tells it, because a number may be given again. The
 //! record is made before the code starts. Whatever is not on record, because it has left its group
-//! or only installs packages, is known by its environment, which names the directory of its job.
+//! or only installs packages, is found by [`ProcessTable`].
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal};
 
 use crate::process_group;
+use crate::process_table::{ProcessTable, Stat};
 
 /// The directory of the records.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Leftovers(PathBuf);
 
 impl Leftovers {
     /// Ends what is on record, and begins anew.
-    pub(crate) fn end_all(data_dir: &Path) -> io::Result<Self> {
+    pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = data_dir.join("running");
         fs::create_dir_all(&directory)?;
         for entry in fs::read_dir(&directory)?.flatten() {
@@ -40,7 +40,7 @@ impl Leftovers {
             }
             fs::remove_file(entry.path())?;
         }
-        end_strays(&data_dir.join("jobs"));
+        processes.end_strays();
         Ok(Self(directory))
     }
 
@@ -63,38 +63,6 @@ impl Leftovers {
     }
 }
 
-/// How often to look for processes that start others while they are ended.
-const LOOKS: u32 = 100;
-
-/// Ends all processes of jobs whose directories are in `jobs`. Where there is no `/proc`, none are
-/// found.
-fn end_strays(jobs: &Path) {
-    let mut mark = b"MA_LOG_DIR=".to_vec();
-    mark.extend(jobs.as_os_str().as_bytes());
-    mark.push(b'/');
-    for _ in 0..LOOKS {
-        let mut found = false;
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let process = entry.file_name().to_string_lossy().parse().ok();
-            // That of another user cannot be read, that of a dead process is empty.
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            let mut variables = environment.split(|byte| *byte == 0);
-            if let Some(process) = process.and_then(Pid::from_raw)
-                && variables.any(|variable| variable.starts_with(&mark))
-            {
-                found = true;
-                tracing::warn!(?process, "an earlier emulator has left it: it is ended");
-                // It may have gone in this moment.
-                let _ = kill_process(process, Signal::KILL);
-            }
-        }
-        if !found {
-            return;
-        }
-    }
-    tracing::warn!("processes of an earlier emulator still run");
-}
-
 /// When a process started, always in the same words; nothing if it has gone.
 fn started(process: Pid) -> Option<String> {
     told_by_proc(process).or_else(|| told_by_system(process))
@@ -102,11 +70,7 @@ fn started(process: Pid) -> Option<String> {
 
 /// In ticks since the machine started.
 fn told_by_proc(process: Pid) -> Option<String> {
-    let path = format!("/proc/{}/stat", process.as_raw_nonzero());
-    let stat = fs::read_to_string(path).ok()?;
-    // "pid (name) state …": the 22nd field, counted behind the name, which may hold blanks.
-    let rest = stat.rsplit(')').next()?;
-    rest.split_whitespace().nth(19).map(str::to_owned)
+    Some(Stat::of(process)?.started.to_string())
 }
 
 /// In seconds of the calendar, where there is no `/proc`.
@@ -127,11 +91,14 @@ mod tests {
     use std::process::{Child, Command};
 
     use super::*;
+    use crate::process_table::RUN;
 
-    fn sleeping(log_dir: &Path) -> Child {
+    /// Of an earlier emulator on this directory.
+    fn sleeping(data_dir: &Path) -> Child {
+        let worker = data_dir.join("jobs/id/worker-0");
+        let run = ProcessTable::new(data_dir).run(&worker, None);
         let mut command = Command::new("sleep");
-        command.arg("1000").env("MA_LOG_DIR", log_dir);
-        command.spawn().unwrap()
+        command.arg("1000").env(RUN, run).spawn().unwrap()
     }
 
     #[test]
@@ -153,9 +120,9 @@ mod tests {
     fn what_runs_without_a_record_is_ended_and_nothing_else() {
         let own = tempfile::tempdir().unwrap();
         let other = tempfile::tempdir().unwrap();
-        let mut left = sleeping(&own.path().join("jobs/id/worker-0/log"));
-        let mut foreign = sleeping(&other.path().join("jobs/id/worker-0/log"));
-        Leftovers::end_all(own.path()).unwrap();
+        let mut left = sleeping(own.path());
+        let mut foreign = sleeping(other.path());
+        Leftovers::end_all(own.path(), &ProcessTable::new(own.path())).unwrap();
         assert_eq!(left.wait().unwrap().signal(), Some(9));
         assert!(foreign.try_wait().unwrap().is_none());
         foreign.kill().unwrap();

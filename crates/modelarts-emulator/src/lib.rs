@@ -77,7 +77,9 @@ mod plan;
 mod pools;
 mod prepare;
 mod process_group;
+mod process_run;
 mod process_runner;
+mod process_table;
 mod python;
 mod query;
 mod quotas;
@@ -104,6 +106,7 @@ mod tuning;
 mod usage;
 pub mod verify;
 mod walk;
+mod watchdog;
 mod work;
 mod worker_files;
 

@@ -1,6 +1,5 @@
 //! Runs each worker as a process group on this machine.
 
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -10,10 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
-use rustix::process::{Pid, Signal};
-use tokio::process::Child;
-use tokio::task::{JoinHandle, spawn_blocking};
+use rustix::process::Pid;
+use tokio::task::spawn_blocking;
 
 use crate::channel::{Channel, Place, Volume, VolumeSource};
 use crate::clock::Sleep;
@@ -24,11 +21,13 @@ use crate::home::HomePath;
 use crate::leftovers::Leftovers;
 use crate::log_pump::Pump;
 use crate::obs::ObsPath;
-use crate::process_group;
+use crate::process_run::{NeverStarted, ProcessRun, Pumps, Remains};
+use crate::process_table::ProcessTable;
 use crate::python::{self, python3};
 use crate::request::Start;
-use crate::runner::{Exit, LogTail, Run, Runner, Worker};
+use crate::runner::{LogTail, Run, Runner, Worker};
 use crate::usage::{Meter, Usage};
+use crate::watchdog::Watchdog;
 use crate::worker_files::WorkerFiles;
 
 /// Runs the workers of all jobs.
@@ -36,7 +35,9 @@ use crate::worker_files::WorkerFiles;
 pub(crate) struct ProcessRunner {
     files: WorkerFiles,
     settings: Settings,
-    alive: Alive,
+    processes: Arc<ProcessTable>,
+    watchdog: Watchdog,
+    pumps: Pumps,
     leftovers: Leftovers,
     meter: Arc<Meter>,
 }
@@ -54,33 +55,20 @@ pub(crate) struct Settings {
     /// The most bytes of a log.
     pub(crate) log_cap: u64,
     pub(crate) install_packages: bool,
-}
-
-/// The process groups that are alive, and the pumps of their logs by the name of the run.
-#[derive(Clone, Debug, Default)]
-struct Alive {
-    groups: Arc<Mutex<HashSet<Pid>>>,
-    pumps: Arc<Mutex<Pumps>>,
-}
-
-/// With the leader of the group whose output they take.
-type Pumps = HashMap<String, (Pump, Option<Pid>)>;
-
-impl Alive {
-    /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
-    fn pump(&self, worker: &Worker) -> Option<Pump> {
-        let pumps = self.pumps.lock();
-        pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
-    }
+    /// To be removed when the process that holds the emulator has gone.
+    pub(crate) temporary: Option<PathBuf>,
 }
 
 impl ProcessRunner {
     pub(crate) fn new(data_dir: &Path, settings: Settings) -> io::Result<Self> {
+        let processes = ProcessTable::new(data_dir);
         Ok(Self {
             files: WorkerFiles::new(data_dir)?,
+            watchdog: Watchdog::new(processes.mark(), settings.temporary.clone()),
             settings,
-            alive: Alive::default(),
-            leftovers: Leftovers::end_all(data_dir)?,
+            pumps: Pumps::default(),
+            leftovers: Leftovers::end_all(data_dir, &processes)?,
+            processes,
             meter: Arc::default(),
         })
     }
@@ -205,8 +193,11 @@ impl ProcessRunner {
         // Before the process, so that nothing can fail after it has been started.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
-        let variables =
-            environment::variables(worker, directory.root(), python, &self.settings.url);
+        let run = self
+            .processes
+            .run(directory.root(), worker.trial.as_deref());
+        let url = &self.settings.url;
+        let variables = environment::variables(worker, directory.root(), python, url, &run);
         let child = held_start::command(program, arguments, &variables)
             .current_dir(home)
             .stdin(Stdio::from(go))
@@ -220,25 +211,26 @@ impl ProcessRunner {
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
-            self.alive.groups.lock().insert(group);
+            self.watchdog.begin(group);
             self.leftovers.note(group);
         }
         // If it has been killed already, its end will be noticed.
         let _ = starter.write_all(held_start::WORD);
-        let name = worker.log_name();
-        self.alive
-            .pumps
-            .lock()
-            .insert(name.clone(), (pump.clone(), group));
-        Ok(ProcessRun {
+        self.pumps.begin(worker.log_name(), pump.clone(), group);
+        Ok(ProcessRun::new(
             child,
-            group,
-            name,
-            pumping: Some(pumping),
-            pump,
-            alive: self.alive.clone(),
-            leftovers: self.leftovers.clone(),
-        })
+            Remains {
+                group,
+                run,
+                processes: Arc::clone(&self.processes),
+                watchdog: self.watchdog.clone(),
+                leftovers: self.leftovers.clone(),
+                name: worker.log_name(),
+                pumps: self.pumps.clone(),
+                pump,
+                pumping,
+            },
+        ))
     }
 }
 
@@ -317,7 +309,8 @@ impl Runner for ProcessRunner {
                     .below(directory.root())
                     .join(&file);
                 let venv = Self::venv(&directory);
-                python::install(python, &venv, directory.root(), &path).await
+                let run = self.processes.run(directory.root(), None);
+                python::install(python, &venv, directory.root(), &path, &run).await
             };
             match result.await {
                 Ok(said) => {
@@ -372,7 +365,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             // What has been written so far belongs to it.
-            if let Some(pump) = runner.alive.pump(&worker) {
+            if let Some(pump) = runner.pumps.of(&worker) {
                 pump.drain();
             }
             runner.files.export_log(&worker, &runner.settings.obs, &to)
@@ -388,7 +381,7 @@ impl Runner for ProcessRunner {
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
-        let pump = self.alive.pump(&worker);
+        let pump = self.pumps.of(&worker);
         Box::pin(blocking(move || {
             if let Some(pump) = pump {
                 pump.drain();
@@ -399,9 +392,9 @@ impl Runner for ProcessRunner {
 
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
         let files = self.files.clone();
-        let pump = self.alive.pumps.lock().get(&worker.log_name()).cloned();
+        let pump = self.pumps.of(&worker);
         Box::pin(blocking(move || {
-            if let Some((pump, _)) = pump {
+            if let Some(pump) = pump {
                 pump.drain();
             }
             files.log_part(&worker, from, most)
@@ -409,12 +402,7 @@ impl Runner for ProcessRunner {
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
-        let leader = self
-            .alive
-            .pumps
-            .lock()
-            .get(&worker.log_name())
-            .and_then(|(_, leader)| *leader);
+        let leader = self.pumps.leader(&worker);
         let meter = Arc::clone(&self.meter);
         Box::pin(async move {
             let leader = u32::try_from(leader?.as_raw_nonzero().get()).ok()?;
@@ -436,131 +424,9 @@ impl Runner for ProcessRunner {
     }
 
     fn kill_all(&self) {
-        for group in self.alive.groups.lock().drain() {
-            // It may have gone in this moment.
-            let _ = process_group::signal(group, Signal::KILL);
-        }
+        self.watchdog.end_all();
     }
 }
 
 /// How often running workers are looked at. What is due then is decided by the emulator's clock.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often a process group is looked at while it ends: nobody tells when its last process goes.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
-const GONE_AFTER: Duration = Duration::from_secs(2);
-
-struct ProcessRun {
-    child: Child,
-    group: Option<Pid>,
-    /// See [`Worker::log_name`].
-    name: String,
-    pump: Pump,
-    pumping: Option<JoinHandle<()>>,
-    alive: Alive,
-    leftovers: Leftovers,
-}
-
-impl ProcessRun {
-    /// The exit code of the process that leads the group.
-    async fn leader(&mut self) -> i32 {
-        use std::os::unix::process::ExitStatusExt;
-        match self.child.wait().await {
-            Ok(status) => status
-                .code()
-                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
-            Err(error) => {
-                tracing::warn!(%error, "the exit code of a job is lost");
-                EXIT_CODE_LOST
-            }
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // ESRCH: it has gone, which is what is wanted.
-            let _ = process_group::signal(group, signal);
-        }
-    }
-
-    async fn group_gone(&self) {
-        while self.group.is_some_and(process_group::lives) {
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    }
-
-    /// Kills what the leader left behind, waits until it has gone, and takes its last words.
-    async fn sweep(&mut self) {
-        self.signal(Signal::KILL);
-        if tokio::time::timeout(GONE_AFTER, self.group_gone())
-            .await
-            .is_err()
-        {
-            tracing::warn!(group = ?self.group, "killed processes still live");
-        }
-        // From here on the number may belong to somebody else.
-        if let Some(group) = self.group.take() {
-            self.alive.groups.lock().remove(&group);
-            self.leftovers.forget(group);
-        }
-        if let Some(pumping) = &mut self.pumping {
-            self.pump.finish(pumping).await;
-            self.pumping = None;
-        }
-        self.alive.pumps.lock().remove(&self.name);
-    }
-}
-
-/// Reported when the operating system does not give the exit code.
-const EXIT_CODE_LOST: i32 = 255;
-/// What a shell reports for a command that it cannot find.
-const COMMAND_NOT_FOUND: i32 = 127;
-
-impl Run for ProcessRun {
-    fn pid(&self) -> Option<u32> {
-        self.child.id()
-    }
-
-    fn wait(&mut self) -> BoxFuture<'_, Exit> {
-        Box::pin(async move {
-            let code = self.leader().await;
-            self.sweep().await;
-            Exit::Code(code)
-        })
-    }
-
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
-        Box::pin(async move {
-            self.signal(Signal::TERM);
-            let ended = async {
-                let code = self.leader().await;
-                self.group_gone().await;
-                code
-            };
-            let code = tokio::select! {
-                code = ended => Some(code),
-                () = patience => None,
-            };
-            self.signal(Signal::KILL);
-            let code = match code {
-                Some(code) => code,
-                None => self.leader().await,
-            };
-            self.sweep().await;
-            code
-        })
-    }
-}
-
-/// A run that ended before it began.
-struct NeverStarted;
-
-impl Run for NeverStarted {
-    fn wait(&mut self) -> BoxFuture<'_, Exit> {
-        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
-    }
-
-    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, i32> {
-        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
-    }
-}

@@ -1,5 +1,6 @@
 //! The interpreter of boot files, and packages for it.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,8 +8,8 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal};
 use tokio::process::Command;
 
-use crate::home::{HomePath, MA_LOG_DIR};
 use crate::process_group;
+use crate::process_table::RUN;
 
 /// The real path of python3, asked for once per process.
 ///
@@ -34,7 +35,7 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
-/// python3 too. Gives the output of pip.
+/// python3 too. `run_name` is the value of [`RUN`]. Gives the output of pip.
 ///
 /// One attempt only, no retries: a machine without a network shall say so soon.
 pub(crate) async fn install(
@@ -42,13 +43,14 @@ pub(crate) async fn install(
     venv: &Path,
     home: &Path,
     file: &Path,
+    run_name: &OsStr,
 ) -> io::Result<String> {
     if !interpreter(venv).exists() {
-        let mut command = bare(python, home, file);
+        let mut command = bare(python, home, file, run_name);
         command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
         run(command.arg(venv)).await?;
     }
-    let mut command = bare(python, home, file);
+    let mut command = bare(python, home, file, run_name);
     command
         .args(["-m", "pip", "--python"])
         .arg(interpreter(venv))
@@ -64,14 +66,14 @@ pub(crate) fn interpreter(venv: &Path) -> PathBuf {
 }
 
 /// Without the emulator's environment; next to the file, so that it can name local wheels.
-fn bare(python: &Path, home: &Path, file: &Path) -> Command {
+fn bare(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     let mut command = Command::new(python);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", home)
-        // By which the next start knows it, should this one die meanwhile.
-        .env("MA_LOG_DIR", HomePath::fixed(MA_LOG_DIR).below(home))
+        // By which it is recognised, should this emulator die meanwhile.
+        .env(RUN, run_name)
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -31,6 +31,7 @@ mod packages;
 mod program;
 mod refused_jobs;
 mod restart;
+mod run_aways;
 mod running;
 mod safety;
 mod search;

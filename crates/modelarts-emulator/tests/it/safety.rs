@@ -336,6 +336,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
             "MA_TASK_INDEX",
             "MA_TASK_NAME",
             "MA_VJ_NAME",
+            "MODELARTS_EMULATOR_RUN",
             "PATH",
             "PYTHONPATH",
             "PYTHONUNBUFFERED",

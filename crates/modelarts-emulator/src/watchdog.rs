@@ -1,0 +1,137 @@
+//! The process that ends the jobs when the process that holds the emulator has gone, whatever ended
+//! that: a signal, `exit`, `abort`.
+//!
+//! It reads a socket whose other end only the emulator holds: jobs do not inherit it. At its end it
+//! kills the process groups that live, whatever else belongs to the emulator's jobs, and removes
+//! the temporary directory. It is in a process group of its own, so that Ctrl-C does not reach it.
+//! It is started with the first process group.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, Command};
+
+use crate::process_group;
+
+const SCRIPT: &str = include_str!("watchdog.sh");
+
+/// The process groups of an emulator, and the process that ends them.
+#[derive(Clone, Debug)]
+pub(crate) struct Watchdog(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// See [`ProcessTable::mark`](crate::process_table::ProcessTable::mark).
+    mark: String,
+    /// To be removed when the emulator has gone.
+    temporary: Option<PathBuf>,
+    groups: Mutex<Groups>,
+}
+
+#[derive(Debug, Default)]
+struct Groups {
+    live: HashSet<Pid>,
+    helper: Option<Helper>,
+}
+
+#[derive(Debug)]
+struct Helper {
+    /// Collected by the runtime when it has ended.
+    _child: Child,
+    line: UnixStream,
+}
+
+impl Helper {
+    /// The socket and not a pipe, because writing to a pipe that nobody reads would end a program
+    /// that does not ignore SIGPIPE.
+    fn start(mark: &str, temporary: Option<&Path>) -> io::Result<Self> {
+        let (line, end) = UnixStream::pair()?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "modelarts-emulator-watchdog", mark])
+            .arg(temporary.unwrap_or(Path::new("")))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(end)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self {
+            _child: child,
+            line,
+        })
+    }
+
+    fn tell(&mut self, sign: char, group: Pid) -> io::Result<()> {
+        let line = format!("{sign}{}\n", group.as_raw_nonzero());
+        self.line.write_all(line.as_bytes())
+    }
+}
+
+impl Watchdog {
+    pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
+        Self(Arc::new(Inner {
+            mark,
+            temporary,
+            groups: Mutex::default(),
+        }))
+    }
+
+    /// A group lives. Called on the runtime.
+    pub(crate) fn begin(&self, group: Pid) {
+        let mut groups = self.0.groups.lock();
+        groups.live.insert(group);
+        if groups
+            .helper
+            .as_mut()
+            .is_some_and(|helper| helper.tell('+', group).is_ok())
+        {
+            return;
+        }
+        match self.start(&groups.live) {
+            Ok(helper) => groups.helper = Some(helper),
+            Err(error) => {
+                groups.helper = None;
+                tracing::warn!(%error, "no watchdog: jobs outlive this process if it is killed");
+            }
+        }
+    }
+
+    /// With all groups that live.
+    fn start(&self, live: &HashSet<Pid>) -> io::Result<Helper> {
+        let mut helper = Helper::start(&self.0.mark, self.0.temporary.as_deref())?;
+        for group in live {
+            helper.tell('+', *group)?;
+        }
+        Ok(helper)
+    }
+
+    /// A group has gone: from here on its number may belong to somebody else.
+    pub(crate) fn end(&self, group: Pid) {
+        let mut groups = self.0.groups.lock();
+        if groups.live.remove(&group)
+            && let Some(helper) = &mut groups.helper
+        {
+            // If somebody has killed it, the next group starts another one.
+            let _ = helper.tell('-', group);
+        }
+    }
+
+    /// Kills all groups, and lets the process that watches over them end what has left them.
+    pub(crate) fn end_all(&self) {
+        let mut groups = self.0.groups.lock();
+        for group in groups.live.drain() {
+            // It may have gone in this moment.
+            let _ = process_group::signal(group, Signal::KILL);
+        }
+        groups.helper = None;
+    }
+}
