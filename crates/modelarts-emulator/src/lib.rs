@@ -69,6 +69,7 @@ mod log_lines;
 mod log_pump;
 mod log_stream;
 mod metrics;
+mod migrations;
 mod obs;
 mod observe;
 mod operation;

@@ -1,4 +1,5 @@
--- The layout of state.sqlite3. Whoever changes it changes VERSION in database.rs, too.
+-- The layout of state.sqlite3. A change of it is also a step at the end of MIGRATIONS in
+-- migrations.rs, for the files that are there.
 
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -69,6 +69,63 @@ async fn without_a_directory_nothing_is_kept() {
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
 }
 
+/// Data directories of earlier versions, and of this one, so that the next one reads it.
+#[tokio::test]
+async fn data_directories_of_earlier_layouts_are_read() {
+    for (layout, sql) in [
+        (1, include_str!("../layouts/1.sql")),
+        (2, include_str!("../layouts/2.sql")),
+    ] {
+        let data = tempfile::tempdir().unwrap();
+        let state = rusqlite::Connection::open(data.path().join("state.sqlite3")).unwrap();
+        state.execute_batch(sql).unwrap();
+        drop(state);
+        let site = Site::with(|builder| {
+            let builder = builder.data_dir(data.path()).project_id("p");
+            builder.public_nodes(2)
+        })
+        .await;
+        let list = site.client.post("/training-job-searches", &json!({})).await;
+        let list = list.json();
+        let jobs = list["items"].as_array().unwrap();
+        let text = |job: &Value, place: &str| job.pointer(place).unwrap().to_string();
+        let told: Vec<[String; 2]> = jobs
+            .iter()
+            .map(|job| [text(job, "/metadata/name"), text(job, "/status/phase")])
+            .collect();
+        assert_eq!(
+            told,
+            [
+                [r#""waits""#, r#""Pending""#],
+                [r#""search""#, r#""Completed""#],
+                [r#""plain""#, r#""Completed""#],
+            ],
+            "layout {layout}"
+        );
+        let id = |at: usize| jobs[at]["metadata"]["id"].as_str().unwrap();
+        let get = async |path: String| site.client.get(&path).await.json();
+        let trials = get(format!("/training-jobs/{}/autosearch-trials", id(1))).await;
+        let rewards: Vec<&Value> = trials["items"]["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|trial| &trial[8])
+            .collect();
+        assert_eq!(
+            rewards,
+            [
+                "6.570395114166052",
+                "5.346159873685892",
+                "3.451035575822265"
+            ],
+            "layout {layout}"
+        );
+        let tags = get(format!("/modelarts-training-job/{}/tags", id(2))).await;
+        assert_eq!(tags["tags"], json!([{"key": "team", "value": "blue"}]));
+        assert_eq!(site.messages(id(2)).await.len(), 15, "layout {layout}");
+    }
+}
+
 /// What is not a job is kept as well.
 #[tokio::test]
 async fn everything_else_is_kept_too() {
