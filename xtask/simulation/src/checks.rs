@@ -32,6 +32,26 @@ pub(crate) fn visible(world: &World) -> Vec<String> {
     ids
 }
 
+/// The id of the job of this name.
+pub(crate) fn id_of(world: &World, name: &str) -> Option<String> {
+    let mut ids = ids(world).into_iter();
+    ids.find(|id| stored(world, id).is_some_and(|job| job.name == name))
+}
+
+/// The job that a wait was begun from knows how it ended, like the one that the wait gave.
+pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
+    if end.is_final()
+        && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
+    {
+        world.trace.fail(format_args!(
+            "{} ran for {:?} after a wait that says {:?}",
+            job.name(),
+            job.time_run(),
+            end.time_run()
+        ));
+    }
+}
+
 /// When the job reached its final phase.
 pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
     world.clock.since_start(stored(world, job.id())?.ended?)

@@ -38,6 +38,8 @@ pub struct Run {
 
 /// No user stays longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// The name of the job that has events from the beginning.
+pub(crate) const TOLD: &str = "told";
 const TOKEN: &str = "simulation";
 
 /// Runs one simulation on this thread.
@@ -129,6 +131,10 @@ async fn emulator(
         };
         seeds.push(Seeds::from_json(&json!({ "jobs": [seed] }).to_string())?);
     }
+    if rng.bool() {
+        let told = json!({"name": TOLD, "created": "2026-01-15T06:00:00Z", "events": events(rng)});
+        seeds.push(Seeds::from_json(&json!({ "jobs": [told] }).to_string())?);
+    }
     let timing = match rng.bool() {
         true => Timing::documented(),
         false => Timing::default(),
@@ -156,6 +162,19 @@ async fn emulator(
         builder = builder.seed_jobs(seeds);
     }
     Ok(builder.start().await?)
+}
+
+/// Events of a job that has ended: up to a few pages, several at the same time, some equal.
+fn events(rng: &mut Rng) -> Vec<Value> {
+    let most = [5, 60, 260][rng.usize(..3)];
+    let at_once = rng.u64(1..30);
+    (0..rng.u64(1..most))
+        .map(|number| {
+            let seconds = 1_768_457_000 + number / at_once;
+            let message = format!("event {}", number / rng.u64(1..3));
+            json!({"time": seconds * 1000, "message": message})
+        })
+        .collect()
 }
 
 /// What the jobs do: of each kind, for so long, with so many lines.

@@ -9,7 +9,7 @@ use modelarts_ext::{Client, Error, ErrorKind, Event, Job, LogAccess, LogItem, Ne
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
-use crate::{checks, clock::SimulatedClock, conditions::Conditions, trace::Trace};
+use crate::{checks, clock::SimulatedClock, conditions::Conditions, run::TOLD, trace::Trace};
 
 /// What the users of a simulation share.
 pub(crate) struct World {
@@ -229,6 +229,7 @@ async fn wait(world: &World, job: &Job, rng: &mut Rng) {
     world.ended(&what, &result, took, most);
     let Ok(waited) = result else { return };
     checks::outcome(world, job, waited.outcome());
+    checks::handle(world, job, waited.job());
 }
 
 /// Somebody who waits for several jobs at once.
@@ -286,16 +287,42 @@ pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
     }
 }
 
+/// Somebody who reads the events of a job that ended long ago, by pages and by following it.
+async fn read(world: Arc<World>, mut rng: Rng) {
+    let Some(id) = checks::id_of(&world, TOLD) else {
+        return;
+    };
+    for _ in 0..rng.usize(1..4) {
+        sleep(seconds(&mut rng, 600)).await;
+        let Ok(job) = world.client.training_jobs().get(&id).await else {
+            continue;
+        };
+        history(&world, &job, &mut rng).await;
+        let begun = world.clock.elapsed();
+        let page = [1, 9, 100][rng.usize(..3)];
+        let events = job.events().page_size(page);
+        let result = events.follow().try_collect::<Vec<_>>().await;
+        let took = watch_time(&world, &job, begun);
+        let what = format!("follow events of {TOLD} by {page}");
+        world.ended(&what, &result, took, Some(WATCH));
+        if let Ok(events) = result {
+            let messages = events.iter().map(Event::message);
+            checks::followed(&world, &job, &what, messages);
+        }
+    }
+}
+
 /// Reads all events of a job at once.
 async fn history(world: &World, job: &Job, rng: &mut Rng) {
     // Late events are written some seconds after the end.
     sleep(Duration::from_secs(60)).await;
-    let events = job.events().page_size([1, 3, 100][rng.usize(..3)]);
+    let page = [1, 3, 20, 100][rng.usize(..4)];
+    let events = job.events().page_size(page).in_flight(rng.usize(1..5));
     let before = checks::messages(world, job);
     let begun = world.clock.elapsed();
     let result = events.stream().try_collect::<Vec<_>>().await;
     let took = world.clock.elapsed() - begun;
-    let what = format!("events of {}", job.name());
+    let what = format!("events of {} by {page}", job.name());
     world.ended(&what, &result, took, None);
     if let Ok(events) = result {
         let listed = events.iter().map(Event::message);
@@ -312,6 +339,7 @@ pub(crate) async fn everybody(world: &Arc<World>, rng: &mut Rng) {
     for _ in 0..rng.usize(0..3) {
         people.push(Box::pin(list(Arc::clone(world), rng.fork())));
     }
+    people.push(Box::pin(read(Arc::clone(world), rng.fork())));
     if rng.bool() {
         people.push(Box::pin(automate(Arc::clone(world), rng.fork())));
     }
