@@ -121,7 +121,7 @@ impl Events {
     }
 
     /// How much later than its own time an event may appear and still be found by
-    /// [`follow`](Self::follow). Default 2 minutes.
+    /// [`follow`](Self::follow) while the job runs. Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
@@ -170,15 +170,17 @@ impl Events {
     /// The events that there are, and those that come, until the job has ended and
     /// been [`quiet`](Self::quiet).
     ///
-    /// The service has no cursor for events. So each look asks for a window of
+    /// The service has no cursor for events. So each poll asks for a window of
     /// time that reaches back as far as [`lateness`](Self::lateness) before the
-    /// newest event seen, and what was seen in it is known by count, because two
-    /// events may be equal. An event that appears later than that is not found.
-    /// Events come in the order of their time, but for late ones, which come when they
-    /// appear.
+    /// newest event seen, and what was seen is known by count, because two
+    /// events may be equal. An event that appears later than that is found by the last
+    /// poll, which asks for all events once more. Events come in the order of their time,
+    /// but for late ones, which come when they are found.
     ///
     /// A job that is started again after it had ended is followed on. Answers that fail
-    /// in passing do not end it either.
+    /// in passing do not end it either, and do not count as quiet. When the events, or the
+    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
+    /// with the error.
     #[must_use]
     pub fn follow(mut self) -> Results<Event> {
         self.follow_instead();

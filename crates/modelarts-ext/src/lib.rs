@@ -65,8 +65,9 @@
 //!
 //! [`Client::training_jobs`] makes jobs ([`create`](TrainingJobs::create)) and finds them
 //! ([`list`](TrainingJobs::list) with a [`Filter`], [`get`](TrainingJobs::get)). A [`Job`]
-//! is a job as it was when it was last [looked at](Job::refresh); [`Job::details`] is
-//! everything that the service said.
+//! is a job as it was when it was last [looked at](Job::refresh), or when a
+//! [wait](Job::wait) for it has seen its end; [`Job::details`] is everything that the service
+//! said.
 //!
 //! Add this to the program above, and call it as `train(&emulator, &client).await?`:
 //!
@@ -213,9 +214,10 @@
 //! ```
 //!
 //! The service reports late. What appears more than two minutes after its own time is
-//! not found any more ([`Events::lateness`]), and following goes on until half a minute
-//! after the end has brought nothing new ([`Events::quiet`]); both can be set, also of
-//! [`FollowJob`].
+//! found only when the job has ended ([`Events::lateness`]), and following goes on until half
+//! a minute after the end has brought nothing new ([`Events::quiet`]); both can be set, also
+//! of [`FollowJob`]. Answers that fail do not count as nothing new: what is followed is
+//! complete when it ends without an error.
 //!
 //! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
 //!

@@ -110,9 +110,12 @@ impl Logs {
     }
 
     /// The lines that there are, and those that come, until the job has ended and
-    /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it.
+    /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it, and do not
+    /// count as quiet. When the log, or the details of the job, bring nothing but such
+    /// answers for 15 minutes, the stream ends with the error.
     ///
     /// A log that outgrew the preview between two looks has a [gap](LogItem::Gap); one
+    /// that has lost its oldest lines goes on behind the last line that was given; one
     /// that began again, because its task did, is read from its beginning; one that the
     /// service has cleared away after 30 days is nothing but a gap. A line comes
     /// when it has its end, and the last one when nothing follows any more.

@@ -45,12 +45,12 @@ const WAYS: [Way; 6] = [
 ];
 
 /// What a watch brought, as far as it brings such a thing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Seen {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
-    /// The last phase, or that the job is gone.
+    /// What came last of all, if it was a phase, or that the job is gone.
     last: Option<String>,
 }
 
@@ -85,6 +85,7 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
             let (mut events, mut lines) = (Vec::new(), Vec::new());
             let mut news = job.follow().read_logs_by(LogAccess::LineNumbers).stream();
             while let Some(news) = news.try_next().await? {
+                seen.last = None;
                 match news {
                     News::Event(event) => events.push(event.to_string()),
                     News::Log { item, .. } => lines.push(line(item)),
@@ -448,6 +449,17 @@ fn lines(count: u32) -> Vec<String> {
     (0..count).map(|number| format!("line {number}")).collect()
 }
 
+/// All that this way brings of a job that completed.
+fn all_of(way: Way, events: &[String], lines: &[String]) -> Seen {
+    let whole = way == Way::Follow;
+    Seen {
+        outcome: None,
+        events: (whole || way == Way::Events).then(|| events.to_vec()),
+        lines: (way != Way::Events).then(|| lines.to_vec()),
+        last: whole.then(|| "Completed".to_owned()),
+    }
+}
+
 #[tokio::test]
 async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
     for (way, operations) in FOLLOWED {
@@ -460,12 +472,7 @@ async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
             site.fault(34, operation, unavailable());
             let seen = watch(way, &site.client, &job).await.unwrap();
             assert_eq!(site.emulator.faults().list(), [], "{what}");
-            if let Some(events) = seen.events {
-                assert_eq!(events, all, "{what}");
-            }
-            if let Some(seen) = seen.lines {
-                assert_eq!(seen, lines(3), "{what}");
-            }
+            assert_eq!(seen, all_of(way, &all, &lines(3)), "{what}");
         }
     }
 }
@@ -500,8 +507,8 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
     }
 }
 
-#[tokio::test]
-async fn nothing_is_lost_whatever_answers_fail() {
+/// Lets so many of the next answers go wrong, in ways that pass.
+fn bad_answers(site: &Site, seed: u64, percent: u32) {
     let faults = [
         unavailable(),
         Fault::Reset,
@@ -509,36 +516,65 @@ async fn nothing_is_lost_whatever_answers_fail() {
         Fault::LostAnswer,
         Fault::Html { status: 502 },
     ];
-    let site = Site::start().await;
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..2000 {
+        let fault = match random.u32(0..100) < percent {
+            true => faults[random.usize(0..faults.len())].clone(),
+            false => Fault::Delay { ms: 0 },
+        };
+        let rule = FaultRule::once("*", fault);
+        site.emulator.faults().add(rule).unwrap();
+    }
+}
+
+/// Watches a job while answers go wrong.
+async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> Seen {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
-    let job = long_job(&site, &client, 347, 1234).await;
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    bad_answers(site, seed, percent);
+    let seen = watch(way, &client, &job).await;
+    let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {percent} %, seed {seed}: {error}"));
+    assert!(!site.emulator.faults().list().is_empty());
+    site.emulator.faults().clear();
+    seen
+}
+
+#[tokio::test]
+async fn nothing_is_lost_whatever_answers_fail() {
+    let site = Site::start().await;
+    let job = long_job(&site, &site.client, 347, 1234).await;
     let all = listed(&job).await;
     assert_eq!(all.len(), 347);
     for (way, _) in FOLLOWED {
-        for percent in [25, 50] {
-            for seed in 0..4 {
-                let mut random = fastrand::Rng::with_seed(seed);
-                for _ in 0..2000 {
-                    let fault = match random.u32(0..100) < percent {
-                        true => faults[random.usize(0..faults.len())].clone(),
-                        false => Fault::Delay { ms: 0 },
-                    };
-                    let rule = FaultRule::once("*", fault);
-                    site.emulator.faults().add(rule).unwrap();
-                }
-                let what = format!("{way:?}, {percent} %, seed {seed}");
-                let seen = watch(way, &client, &job).await;
-                let seen = seen.unwrap_or_else(|error| panic!("{what}: {error}"));
-                assert!(!site.emulator.faults().list().is_empty(), "{what}");
-                site.emulator.faults().clear();
-                if let Some(events) = seen.events {
-                    assert_eq!(events, all, "{what}");
-                }
-                if let Some(seen) = seen.lines {
-                    assert_eq!(seen, lines(1234), "{what}");
-                }
-                assert!(way != Way::Follow || seen.last.as_deref() == Some("Completed"));
-            }
+        for (percent, seed) in [(25, 0), (25, 1), (50, 2), (50, 3), (50, 4)] {
+            let how = (way, percent, seed);
+            let seen = watch_badly(&site, how, &job).await;
+            assert_eq!(seen, all_of(way, &all, &lines(1234)), "{how:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
+    let scene = Scene::new(Site::start().await).await;
+    for (way, _) in FOLLOWED {
+        for (percent, seed) in [(25, 0), (50, 1), (50, 2)] {
+            let how = (way, percent, seed);
+            let job = scene
+                .job(way, |job| job.name(format!("{way:?}-{seed}")))
+                .await;
+            let waiting = scene.gate.reached().await;
+            let (emulator, id) = (Arc::clone(&scene.site.emulator), job.id().to_owned());
+            scene.site.clock.step(async {});
+            scene.site.clock.step(async move {
+                waiting.let_through().await;
+                emulator.settled(&id).await;
+            });
+            let seen = watch_badly(&scene.site, how, &job).await;
+            assert_eq!(scene.site.clock.steps_left(), 0);
+            let all = listed(&job).await;
+            let lines = ["before".to_owned(), "after".to_owned()];
+            assert_eq!(seen, all_of(way, &all, &lines), "{how:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for one job, and for many.
+//! Waiting for one job, and for many, and what is known of them then.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,11 +7,15 @@
 
 mod support;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Timing};
-use modelarts_ext::{Job, Outcome, RetryPolicy, TerminatedBy, Waited, types::Phase};
+use modelarts_emulator::{Fault, Seeds, Timing};
+use modelarts_ext::{Job, Outcome, RetryPolicy, Series, TerminatedBy, Waited, types::Phase};
 use serde_json::json;
 use support::{Gate, Reply, Server, Site, TestClock, json_answer};
 
@@ -436,6 +440,52 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
         assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
         assert_eq!(site.count(SHOW).0, shown, "{way}");
     }
+}
+
+#[tokio::test]
+async fn metrics_are_series_from_the_start_of_the_job() {
+    let site = Site::start().await;
+    let seeds = json!({"jobs": [
+        {"name": "new", "phase": "Pending"},
+        {"name": "measured", "phase": "Running",
+         "created": "2026-01-15T08:20:00Z", "started": "2026-01-15T08:20:30Z",
+         "metrics": {"worker-0": {"memUsage": [-1, -1, 12.5, -1, 0]}}},
+    ]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let ids = site.emulator.seed(&seeds).await.unwrap();
+    let jobs = site.client.training_jobs();
+    let new = jobs.get(&ids[0]).await.unwrap();
+    assert!(new.metrics("worker-0").await.unwrap_err().is_not_ready());
+
+    let job = jobs.get(&ids[1]).await.unwrap();
+    let series = job.metrics("worker-0").await.unwrap();
+    let names: Vec<_> = series.iter().map(Series::metric).collect();
+    assert_eq!(
+        names,
+        [
+            "cpuUsage",
+            "memUsage",
+            "gpuUtil",
+            "gpuMemUsage",
+            "npuUtil",
+            "npuMemUsage"
+        ]
+    );
+    let start = job.started_at().unwrap();
+    // 2026-01-15T08:20:30Z
+    assert_eq!(start, SystemTime::UNIX_EPOCH + seconds(1_768_465_230));
+    let values = [None, None, Some(12.5), None, Some(0.0)];
+    let points = (0..)
+        .zip(values)
+        .map(|(minute, value)| (start + seconds(60 * minute), value));
+    assert_eq!(
+        series[1].points().collect::<Vec<_>>(),
+        points.collect::<Vec<_>>()
+    );
+    assert!(series[2..].iter().all(Series::is_blank));
+
+    let error = job.metrics("worker-9").await.unwrap_err();
+    assert!(error.to_string().contains("worker-9"), "{error}");
 }
 
 #[tokio::test]
