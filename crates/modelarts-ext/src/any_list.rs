@@ -120,6 +120,7 @@ pub(crate) struct Rows<T> {
     /// What tells a row from the others. None: all of it.
     id: fn(&T) -> Option<&str>,
     unique: bool,
+    filtered: bool,
     learned: Option<Learned>,
 }
 
@@ -161,6 +162,7 @@ impl<T: Send + 'static> Rows<T> {
             operation,
             unique: !matches!(offset, Ok(Offset::SinglePage)),
             id: |_| None,
+            filtered: false,
             learned: None,
             fetch: Box::new(move |offset, limit| {
                 let (client, ask) = (client.clone(), Arc::clone(&ask));
@@ -189,6 +191,12 @@ impl<T: Send + 'static> Rows<T> {
         self
     }
 
+    /// Whether the caller set conditions.
+    pub(crate) fn filtered(mut self, filtered: bool) -> Self {
+        self.filtered = filtered;
+        self
+    }
+
     /// The documents disagree about the offset, and here is remembered who is right.
     pub(crate) fn learned(mut self, learned: &Learned) -> Self {
         self.learned = Some(learned.clone());
@@ -205,6 +213,10 @@ impl<T: Serialize + Send + Sync + 'static> Source for Rows<T> {
 
     fn is_unique(&self) -> bool {
         self.unique
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<T>, Error>> {

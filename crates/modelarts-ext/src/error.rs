@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::{codes, violation::Violation};
+use crate::{codes, position::Position, violation::Violation};
 
 /// What went wrong with a call, and what is known about it.
 ///
@@ -28,6 +28,7 @@ struct Inner {
     /// Shared: everyone who waited for the same credentials gets the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
+    position: Option<Position>,
 }
 
 /// What is known about the call that an error ended.
@@ -103,6 +104,7 @@ impl Error {
             body: None,
             retryable: None,
             violations: Vec::new(),
+            position: None,
             source: None,
         }))
     }
@@ -172,6 +174,11 @@ impl Error {
 
     pub(crate) fn with_code(mut self, code: Option<String>) -> Self {
         self.0.code = code;
+        self
+    }
+
+    pub(crate) fn with_position(mut self, position: Position) -> Self {
+        self.0.position = Some(position);
         self
     }
 
@@ -439,6 +446,13 @@ impl Error {
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
+    }
+
+    /// Where a list can be read on with `resume`, when it ended with an error of its own: it
+    /// changed too much, or rows are missing at its end.
+    #[must_use]
+    pub fn position(&self) -> Option<&Position> {
+        self.0.position.as_ref()
     }
 
     /// The body of an answer that could not be understood.

@@ -194,6 +194,7 @@ impl Events {
     pub(crate) fn follow_instead(&mut self) {
         self.order = SortOrder::Asc;
         self.reading.resume = None;
+        self.reading.lenient = true;
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

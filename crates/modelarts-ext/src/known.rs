@@ -1,12 +1,12 @@
-//! Which rows were read, as far as that is needed to go on.
+//! Which rows were read.
 
-use std::collections::{HashSet, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque, hash_map::RandomState},
+    hash::BuildHasher,
+};
 
-/// How many rows with an id are remembered. So many may appear before the rows that
-/// were read without any of them coming twice.
-const RECENT_IDS: usize = 10_000;
-/// How many rows without an id are remembered: two of the largest windows.
-const RECENT_ROWS: usize = 200;
+/// How many of the last rows are remembered in full: two of the largest windows.
+const RECENT: usize = 200;
 
 /// Of how many rows without an id three quarters have to agree. Runs of equal ones should be shorter.
 const AGREEMENT: usize = 6;
@@ -21,18 +21,34 @@ const AGREE: i32 = 20;
 const GONE: i32 = 10;
 const CAME: i32 = 3;
 
-/// The rows that were read last.
+/// The rows that were read: the last ones by their keys, all of them by a hash of it, so
+/// that none comes twice.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// Whether no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
-    /// The same, where rows are unique.
-    set: HashSet<String>,
-    /// Rows without an id that were read and are not where they should be.
-    missing: Vec<String>,
-    /// Whether rows were read that are not remembered.
+    counts: HashMap<u64, Count>,
+    hasher: RandomState,
+    /// How many rows were given.
+    given: u64,
+    /// How many rows were seen since the last new row, or change of the total.
+    confirmed: u64,
+    epoch: u32,
+    /// Whether rows were read that are not among the recent ones.
     forgotten: bool,
+    /// Whether rows were read by another stream and are not known.
+    incomplete: bool,
+}
+
+/// How often rows with one key came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// How many were given.
+    given: u32,
+    /// How many one page held at most, of those in this epoch.
+    confirmed: u32,
+    epoch: u32,
 }
 
 impl Known {
@@ -40,22 +56,62 @@ impl Known {
         Self {
             unique,
             recent: VecDeque::new(),
-            set: HashSet::new(),
-            missing: Vec::new(),
+            counts: HashMap::new(),
+            hasher: RandomState::new(),
+            given: 0,
+            confirmed: 0,
+            epoch: 0,
             forgotten: false,
+            incomplete: false,
         }
     }
 
+    /// The rows before a saved position. `more`: whether there are others before these.
+    pub(crate) fn resume(&mut self, last: Vec<String>, more: bool) {
+        let hashes = self.hashes(&last);
+        self.admit(&hashes, 0);
+        self.given = 0;
+        self.remember(last);
+        self.forgotten |= more;
+        self.incomplete = more;
+    }
+
+    /// Whether rows were read that are not remembered in full.
     pub(crate) fn has_forgotten(&self) -> bool {
         self.forgotten
     }
 
-    pub(crate) fn forget_more(&mut self) {
-        self.forgotten = true;
+    /// Whether rows were read by another stream and are not known.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
+    /// Whether nothing that was read can come as new.
+    pub(crate) fn is_sure(&self) -> bool {
+        !self.incomplete && (self.unique || !self.forgotten)
+    }
+
+    /// How many rows are remembered in full.
     pub(crate) fn len(&self) -> usize {
         self.recent.len()
+    }
+
+    /// How many rows were given.
+    pub(crate) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// How many rows were seen since [`confirm`](Self::confirm) began anew.
+    pub(crate) fn confirmed(&self) -> u64 {
+        self.confirmed
+    }
+
+    pub(crate) fn hashes(&self, keys: &[String]) -> Vec<u64> {
+        keys.iter().map(|key| self.hasher.hash_one(key)).collect()
+    }
+
+    pub(crate) fn contains(&self, hash: u64) -> bool {
+        self.counts.get(&hash).is_some_and(|count| count.given > 0)
     }
 
     /// The last keys, the oldest of them first.
@@ -89,86 +145,72 @@ impl Known {
         }
     }
 
-    /// Of a window the rows from `split` on are new. What was read and does not stand in
-    /// front of them is missing: it has gone, or lies behind rows that came in late. If
-    /// an equal row comes, it is taken for it, and not given again. Where it is another
-    /// one that only looks the same, it was given in its stead.
-    pub(crate) fn pass_over(&mut self, keys: &[String], split: usize, new: &mut [bool]) {
-        if self.unique {
-            return;
-        }
-        if let Some(last) = split.checked_sub(1).and_then(|last| keys.get(last))
-            && self.recent.contains(last)
-        {
-            let equal = |key: &&String| *key == last;
-            while self.recent.back().is_some_and(|key| key != last) {
-                self.missing.extend(self.recent.pop_back());
-            }
-            let read = self.recent.iter().rev().take_while(equal).count();
-            // A late one may stand between equal ones. A window that begins with one
-            // does not show them all.
-            let window = keys[..split].iter().filter(equal).count();
-            if keys[0] != *last {
-                for _ in window..read {
-                    self.missing.extend(self.recent.pop_back());
-                }
-            }
-        }
-        for (key, new) in keys.iter().zip(new).filter(|(_, new)| **new) {
-            if let Some(at) = self.missing.iter().position(|missing| missing == key) {
-                self.missing.remove(at);
-                *new = false;
-            }
-        }
-        let old = self.missing.len().saturating_sub(RECENT_ROWS);
-        self.missing.drain(..old);
+    /// Which rows of a page are given: those with an id that did not come before, and of
+    /// equal rows without an id as many as this page holds more than any before. The rows
+    /// in front of `first` were read by another stream.
+    pub(crate) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
+        let mut page: HashMap<u64, u32> = HashMap::new();
+        let admitted = hashes.iter().enumerate().map(|(at, hash)| {
+            let times = page.entry(*hash).or_default();
+            *times += 1;
+            let times = if self.unique { 1 } else { *times };
+            let count = self.counts.entry(*hash).or_default();
+            let new = times > count.given;
+            count.given = count.given.max(times);
+            new && at >= first
+        });
+        let admitted: Vec<bool> = admitted.collect();
+        self.given += admitted.iter().filter(|new| **new).count() as u64;
+        admitted
     }
 
+    /// Counts the rows of a page that were not seen in this epoch. `anew`: it begins with
+    /// this page.
+    pub(crate) fn confirm(&mut self, hashes: &[u64], anew: bool) {
+        if anew {
+            self.epoch += 1;
+            self.confirmed = 0;
+        }
+        let mut page: HashMap<u64, u32> = HashMap::new();
+        for hash in hashes {
+            let times = page.entry(*hash).or_default();
+            *times += 1;
+            let times = if self.unique { 1 } else { *times };
+            let count = self.counts.entry(*hash).or_default();
+            if count.epoch != self.epoch {
+                count.epoch = self.epoch;
+                count.confirmed = 0;
+            }
+            self.confirmed += u64::from(times.saturating_sub(count.confirmed));
+            count.confirmed = count.confirmed.max(times);
+        }
+    }
+
+    /// Remembers the last rows in full.
     pub(crate) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
-        let most = if self.unique { RECENT_IDS } else { RECENT_ROWS };
-        for key in keys {
-            if self.unique {
-                self.set.insert(key.clone());
-            }
-            self.recent.push_back(key);
-            if self.recent.len() > most {
-                let oldest = self.recent.pop_front();
-                if let Some(oldest) = oldest.filter(|_| self.unique) {
-                    self.set.remove(&oldest);
-                }
-                self.forgotten = true;
-            }
-        }
+        self.recent.extend(keys);
+        let old = self.recent.len().saturating_sub(RECENT);
+        self.recent.drain(..old);
+        self.forgotten |= old > 0;
     }
 
-    /// Which rows of a window are new. `overlap` says how many of them should be
-    /// known, if the list has not shifted. `None`: not one of them is known, though
-    /// one should be, so rows may be missing between what was read and the window.
-    pub(crate) fn new_among(&self, keys: &[String], overlap: Option<usize>) -> Option<Vec<bool>> {
+    /// How many rows at the beginning of a window were read, or stand before one that was.
+    /// `overlap` says how many that should be, if the list has not shifted. `None`: not
+    /// one of them is known, though one should be, so rows may be missing between what was
+    /// read and the window.
+    pub(crate) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
-            let known = keys.iter().position(|key| self.set.contains(key));
-            let known = match known {
-                Some(at) => at,
-                None if first => 0,
-                None => return None,
-            };
-            let mut seen = HashSet::new();
-            let new = keys.iter().enumerate().map(|(at, key)| {
-                // Before what is remembered lies what was read and forgotten.
-                let before = self.forgotten && at < known;
-                !before && !self.set.contains(key) && seen.insert(key)
-            });
-            return Some(new.collect());
+            let known = |key| self.contains(self.hasher.hash_one(key));
+            return keys.iter().position(known).or(first.then_some(0));
         }
         if self.recent.is_empty() && first {
-            return Some(vec![true; keys.len()]);
+            return Some(0);
         }
-        let split = match overlap.filter(|overlap| self.ends_with(keys, *overlap)) {
+        match overlap.filter(|overlap| self.ends_with(keys, *overlap)) {
             Some(overlap) => Some(overlap),
             None => self.align(keys, overlap).or(first.then_some(0)),
-        };
-        split.map(|split| (0..keys.len()).map(|at| at >= split).collect())
+        }
     }
 
     /// Whether what was read ends with the first `count` rows of the window.
@@ -229,18 +271,34 @@ mod tests {
         text.chars().map(String::from).collect()
     }
 
-    fn new(unique: bool, read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
+    fn known(unique: bool, read: &str) -> Known {
         let mut known = Known::new(unique);
-        known.remember(keys(read));
+        let read = keys(read);
+        let hashes = known.hashes(&read);
+        known.admit(&hashes, 0);
+        known.remember(read);
+        known
+    }
+
+    /// The rows of a window that are given after these, if it is known where it is.
+    fn given(unique: bool, read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
+        let mut known = known(unique, read);
         let window = keys(window);
-        let new = known.new_among(&window, overlap)?;
+        known.split(&window, overlap)?;
+        let new = known.admit(&known.hashes(&window), 0);
         let rows = window.into_iter().zip(new);
         Some(rows.filter(|(_, new)| *new).map(|(row, _)| row).collect())
     }
 
+    /// The rows of a window behind those that were read.
+    fn behind(read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
+        let split = known(false, read).split(&keys(window), overlap)?;
+        Some(window.chars().skip(split).collect())
+    }
+
     #[test]
     fn rows_with_an_id_are_known_by_it() {
-        let new = |window, overlap| new(true, "abcdef", window, Some(overlap));
+        let new = |window, overlap| given(true, "abcdef", window, Some(overlap));
         assert_eq!(new("efgh", 2).as_deref(), Some("gh"));
         // Two rows were inserted before, one deleted, `f` itself deleted.
         assert_eq!(new("cdef", 2).as_deref(), Some(""));
@@ -255,7 +313,7 @@ mod tests {
 
     #[test]
     fn rows_without_an_id_are_known_by_their_neighbours() {
-        let new = |read, window| new(false, read, window, Some(4));
+        let new = |read, window| behind(read, window, Some(4));
         assert_eq!(new("abcdef", "cdefgh").as_deref(), Some("gh"));
         // Equal rows: what is expected comes first.
         assert_eq!(new("xaaaaa", "aaaaaab").as_deref(), Some("aab"));
@@ -270,7 +328,7 @@ mod tests {
 
     #[test]
     fn rows_without_an_id_are_searched_for() {
-        let new = |read, window| new(false, read, window, None);
+        let new = |read, window| behind(read, window, None);
         assert_eq!(new("abcdef", "efghij").as_deref(), Some("ghij"));
         // Deleted at the end and in the middle.
         assert_eq!(new("abcdef", "cdeghi").as_deref(), Some("ghi"));
@@ -279,6 +337,28 @@ mod tests {
         assert_eq!(new("abccc", "bccdd").as_deref(), Some("dd"));
         assert_eq!(new("abcde", "bcdxxxxef").as_deref(), Some("f"));
         assert_eq!(new("abcdef", "ghijkl"), None);
+    }
+
+    #[test]
+    fn equal_rows_come_as_often_as_one_page_held_them() {
+        let new = |read, window| given(false, read, window, Some(4));
+        assert_eq!(new("xaaaaa", "aaaaaab").as_deref(), Some("ab"));
+        assert_eq!(new("abcdef", "cdxefg").as_deref(), Some("xg"));
+        assert_eq!(new("abcdeb", "cdebbb").as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn rows_are_confirmed_once_in_an_epoch() {
+        let mut known = known(false, "");
+        let mut confirm = |page, anew| {
+            let hashes = known.hashes(&keys(page));
+            known.confirm(&hashes, anew);
+            known.confirmed()
+        };
+        assert_eq!(confirm("abb", true), 3);
+        assert_eq!(confirm("bbbc", false), 5);
+        assert_eq!(confirm("abc", false), 5);
+        assert_eq!(confirm("ab", true), 2);
     }
 
     #[test]
@@ -297,16 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded() {
-        for (unique, most) in [(true, RECENT_IDS), (false, RECENT_ROWS)] {
-            let mut known = Known::new(unique);
-            known.remember((0..most).map(|row| row.to_string()));
-            assert!(!known.has_forgotten());
-            known.remember(["last".to_owned()]);
-            assert!(known.has_forgotten());
-            assert_eq!(known.recent.len(), most);
-            assert_eq!(known.set.len(), if unique { most } else { 0 });
-            assert_eq!(known.last(2), [(most - 1).to_string(), "last".into()]);
-        }
+    fn the_last_rows_are_remembered_in_full() {
+        let mut known = Known::new(true);
+        known.remember((0..RECENT).map(|row| row.to_string()));
+        assert!(!known.has_forgotten());
+        known.remember(["last".to_owned()]);
+        assert!(known.has_forgotten());
+        assert_eq!(known.len(), RECENT);
+        assert_eq!(known.last(2), [(RECENT - 1).to_string(), "last".into()]);
     }
 }

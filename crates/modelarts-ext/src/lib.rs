@@ -377,6 +377,7 @@ mod line_cursor;
 mod line_cursor_tests;
 mod list;
 mod list_algorithms;
+mod list_error;
 mod lists;
 mod log_time;
 mod logs;
@@ -387,11 +388,15 @@ mod metadata;
 mod metrics;
 mod mismatch;
 mod obs_path;
+mod offset_meaning;
 mod oidc;
+mod order_check;
 mod outcome;
 mod pace;
 mod page;
 mod pager;
+#[cfg(test)]
+mod pager_order_tests;
 #[cfg(test)]
 mod pager_tests;
 mod parameters;

@@ -159,6 +159,8 @@ impl ListJobs {
         at_most("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         at_most("tag", self.tags.len(), MAX_TAGS, "tags")?;
         at_most("host_ips", self.host_ips.len(), MAX_TAGS, "addresses")?;
+        let filtered = self.workspace.is_some()
+            || !(self.filters.is_empty() && self.tags.is_empty() && self.host_ips.is_empty());
         let mut filters = Vec::new();
         for filter in self.filters {
             filter.check()?;
@@ -193,6 +195,7 @@ impl ListJobs {
         Ok(Search {
             client: self.client,
             body: body.host_ips(addresses.collect::<Vec<_>>()),
+            filtered,
         })
     }
 }
@@ -219,6 +222,7 @@ fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Er
 struct Search {
     client: Client,
     body: types::builder::ListTrainingJobsRequest,
+    filtered: bool,
 }
 
 impl Source for Search {
@@ -230,6 +234,10 @@ impl Source for Search {
 
     fn is_unique(&self) -> bool {
         true
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Job>, Error>> {

@@ -145,6 +145,7 @@ impl ListAlgorithms {
             order,
             ..
         } = self;
+        let filtered = search.is_some() || workspace.is_some();
         let rows = Rows::new(
             &client,
             "ListAlgorithms",
@@ -170,7 +171,9 @@ impl ListAlgorithms {
                 ..Part::new(answer.items, answer.total)
             },
         );
-        let rows = rows.learned(&client.offsets().algorithms);
+        let rows = rows
+            .filtered(filtered)
+            .learned(&client.offsets().algorithms);
         let mut list = List::new(rows.id(|row| row.metadata.as_ref()?.id.as_deref()));
         if let Some(size) = self.page_size {
             list = list.page_size(size);

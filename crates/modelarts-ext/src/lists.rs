@@ -226,8 +226,8 @@ impl Job {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.project_id(client.project().clone()).send())
             },
+            // Its count is that of the page.
             |answer| Part {
-                count: answer.count,
                 limit: answer.limit.filter(|limit| *limit > 0),
                 ..Part::new(trials(answer.items.unwrap_or_default()), answer.total)
             },
@@ -249,7 +249,8 @@ impl Job {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer: ListFtArtifactsResponse| Part::new(answer.artifact_info, answer.total),
+            // Its total is that of the page.
+            |answer: ListFtArtifactsResponse| Part::new(answer.artifact_info, None),
         );
         List::new(rows.id(|artifact| artifact.artifact_id.as_deref()))
     }

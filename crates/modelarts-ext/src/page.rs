@@ -23,7 +23,7 @@ pub struct Page<T> {
     /// The rows, without those that came before.
     pub items: Vec<T>,
     /// How many rows there are in all, as the service counts. It may count more
-    /// than the filter admits, so nothing should be decided by it.
+    /// than the filter admits.
     pub total: Option<u64>,
     /// How many rows could not be understood and were left out. Pages overlap, and such a
     /// row cannot be recognised, so it may count on two of them.
@@ -66,6 +66,12 @@ pub(crate) trait Source: Send + Sync + 'static {
     /// Whether no two rows have the same key.
     fn is_unique(&self) -> bool;
 
+    /// Whether the caller set conditions. Where the service tells two numbers, the total
+    /// may then count rows that they exclude.
+    fn is_filtered(&self) -> bool {
+        false
+    }
+
     /// Asks for `limit` rows at `offset`, in the service's meaning of offset.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Self::Item>, Error>>;
 
@@ -85,6 +91,9 @@ pub(crate) struct Reading {
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
     pub(crate) resume: Option<Position>,
+    /// Whether a list may end before all rows came that the service counts, because it is
+    /// read again and again.
+    pub(crate) lenient: bool,
 }
 
 impl Reading {
@@ -94,6 +103,7 @@ impl Reading {
             in_flight: IN_FLIGHT,
             meaning: None,
             resume: None,
+            lenient: false,
         }
     }
 
@@ -123,7 +133,8 @@ impl Reading {
 /// The first page is asked for alone, because most lists end there. Then up to
 /// [`Reading::in_flight`] are asked for at the same time while the stream is polled;
 /// when it is dropped, nothing more is. The pages overlap, so that rows that shift
-/// between two requests are neither lost nor doubled.
+/// between two requests are neither lost nor doubled. A list that ends before all rows
+/// came that the service counts is read again, and ends with an error if they do not come.
 pub(crate) fn pages<S: Source>(
     source: S,
     pagination: Pagination,

@@ -6,6 +6,12 @@
 //! of the window, and then not one of its rows is known. In that case the known rows
 //! are [searched](Search) for, and reading goes on behind them. So every row that was
 //! there all the time is given once.
+//!
+//! That holds as long as the service keeps the order of the rows. Where a page shows that
+//! it does not ([`OrderCheck`]), or fewer rows came than the service counts, the list is
+//! read again from its beginning, page by page, and what did not come yet is given. It
+//! ends without an error when, from one request on, no row was new, the total did not
+//! change, and as many rows were seen as it says.
 
 use std::sync::Arc;
 
@@ -15,6 +21,9 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 use crate::{
     error::{Error, ErrorKind},
     known::Known,
+    list_error::{ListError, REQUESTS, REQUESTS_PER_PAGE},
+    offset_meaning::{self, Evidence, Meaning, Verdict},
+    order_check::OrderCheck,
     page::{Batch, Page, Reading, Source},
     position::{Counts, Position},
     search::Search,
@@ -34,6 +43,10 @@ const SAVED_OF_A_RUN: u32 = 75;
 /// while the service says that there is more.
 const PATIENCE: u32 = 1;
 
+/// How often a list is read again because rows were inserted and removed at the same time,
+/// which looks as if they had changed places.
+const TIMES: u32 = 2;
+
 /// How many searches without a new row in between are enough.
 const SEARCHES: u32 = 10;
 
@@ -43,39 +56,60 @@ pub(crate) struct Pager<S: Source> {
     source: Arc<S>,
     frame: Frame,
     known: Known,
+    order: OrderCheck,
     in_flight: usize,
     /// What was asked for already, in order.
     flight: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
+    /// Half of the rows of the shortest page, where pages are shorter than asked for.
+    half_page: Option<u32>,
+    /// How many requests were sent.
+    requests: u64,
     /// How many rows lie before the end of the last page.
     read: u64,
     /// The same, once all that was asked for has come as expected.
     planned: u64,
     /// How many rows the service says there are.
     total: Option<u64>,
+    /// How many rows the list must have, as the service said last, and at least.
+    required: Option<u64>,
+    least: Option<u64>,
+    /// The largest number of rows that the service said.
+    largest: u64,
     meaning: Meaning,
     search: Option<Search>,
     /// How many searches there were since the last new row.
     searches: u32,
     /// How many pages in a row were not full and led no further.
     idle: u32,
-    /// How many rows were given, those before a resumed position included.
-    given: u64,
+    /// How many rows lie before the position that was resumed.
+    resumed: u64,
+    /// How many rows came that could not be read, or had the id of another on the page.
+    uncounted: u64,
     /// How many rows in a row were known.
     stale: u64,
+    /// Whether the service changes the order of the rows, or may have done so.
+    unordered: bool,
+    uncertain: bool,
+    /// Where the list ended, once it is read again.
+    again: Option<End>,
     first: bool,
     /// Whether everything comes in one answer.
     single: bool,
+    /// Whether the total binds the list.
+    lenient: bool,
+    failed: Option<Error>,
     done: bool,
 }
 
-/// How sure it is what the offset counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
-    Sure,
-    /// The documents disagree; this is what most of them say.
-    Disputed,
-    /// The first choice brought a page that has nothing to do with the page before.
-    OtherTried,
+/// The end of a list that is read again.
+struct End {
+    position: Position,
+    /// How many times it was reached.
+    times: u32,
+    /// How many rows were given then.
+    given: u64,
+    /// How many of how many came, if some were missing.
+    missing: Option<(u64, u64)>,
 }
 
 impl<S: Source> Pager<S> {
@@ -88,12 +122,12 @@ impl<S: Source> Pager<S> {
         let unique = source.is_unique();
         let mut known = Known::new(unique);
         let mut read = 0;
+        let mut order = OrderCheck::default();
         if let Some(saved) = saved {
             read = saved.read;
-            known.remember(saved.last);
-            if saved.more {
-                known.forget_more();
-            }
+            let start = read.saturating_sub(saved.last.len() as u64);
+            order.take(known.hashes(&saved.last), start, None);
+            known.resume(saved.last, saved.more);
         }
         Self {
             source,
@@ -108,32 +142,50 @@ impl<S: Source> Pager<S> {
                 },
             },
             known,
+            order,
             in_flight: reading.in_flight,
             flight: FuturesOrdered::new(),
+            half_page: None,
+            requests: 0,
             read,
             planned: read,
             total: None,
+            required: None,
+            least: None,
+            largest: 0,
             meaning: if sure.is_some() || !pagination.disputed {
-                Meaning::Sure
+                Meaning::Known
             } else {
-                Meaning::Disputed
+                Meaning::Disputed(0)
             },
             search: None,
             searches: 0,
             idle: 0,
-            given: read,
+            resumed: read,
+            uncounted: 0,
             stale: 0,
+            unordered: false,
+            uncertain: false,
+            again: None,
             first: true,
             single: pagination.offset == Offset::SinglePage,
+            lenient: reading.lenient,
+            failed: None,
             done: false,
         }
     }
 
     /// The next page that has something to tell. The first one always has.
     pub(crate) async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
-        while !self.done {
+        while self.failed.is_none() && !self.done {
+            if self.requests > self.most_requests() {
+                return self.too_many_requests().map_or(Ok(None), Err);
+            }
             let (window, batch) = match &self.search {
-                Some(search) => self.ask(search.window(&self.frame)).await?,
+                Some(search) => {
+                    let window = search.window(&self.frame);
+                    self.ask(window).await?
+                }
                 None => {
                     self.launch();
                     match self.flight.next().await {
@@ -149,19 +201,33 @@ impl<S: Source> Pager<S> {
                 return Ok(Some(page));
             }
         }
-        Ok(None)
+        self.failed.take().map_or(Ok(None), Err)
     }
 
-    fn ask(&self, window: Window) -> BoxFuture<'static, Answer<S::Item>> {
+    fn ask(&mut self, window: Window) -> BoxFuture<'static, Answer<S::Item>> {
+        self.requests += 1;
         let source = Arc::clone(&self.source);
         let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
         Box::pin(async move { Ok((window, source.fetch(offset, window.limit).await?)) })
     }
 
+    fn most_requests(&self) -> u64 {
+        let overlap = self.frame.overlap.min(self.frame.max / 2);
+        let new = self.frame.size.min(self.frame.max - overlap);
+        let new = new.min(self.half_page.unwrap_or(new)).max(1);
+        let rows = self.largest.max(self.given()).max(self.read);
+        REQUESTS + REQUESTS_PER_PAGE * rows.div_ceil(u64::from(new))
+    }
+
+    /// How many rows came, those before a resumed position included.
+    fn given(&self) -> u64 {
+        self.resumed + self.known.given() + self.uncounted
+    }
+
     /// Asks for what is expected to come next.
     fn launch(&mut self) {
         // One page tells whether there are more, and what the offset counts.
-        let most = if self.first || self.meaning != Meaning::Sure {
+        let most = if self.first || !self.meaning.is_known() {
             1
         } else {
             self.in_flight
@@ -176,7 +242,8 @@ impl<S: Source> Pager<S> {
                 false => self.frame.after(self.planned),
             };
             self.planned = window.end().max(self.planned + 1);
-            self.flight.push_back(self.ask(window));
+            let asking = self.ask(window);
+            self.flight.push_back(asking);
         }
     }
 
@@ -205,9 +272,21 @@ impl<S: Source> Pager<S> {
         mut window: Window,
         batch: Batch<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
+        let rows = (batch.items.len() + batch.dropped) as u64;
+        let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
+        let (total, matching) = (positive(batch.total), positive(batch.count));
+        let long = rows > u64::from(window.limit) && !self.single;
+        let whole = long && window.offset == 0 && matching.or(total) == Some(rows);
+        if long && !whole {
+            return Err(self.error(ListError::PageTooLong {
+                rows,
+                limit: window.limit,
+                offset: window.offset,
+            }));
+        }
         // The service may have a smaller idea of the largest page.
         let used = batch.limit.and_then(|used| u32::try_from(used).ok());
-        let used = used.filter(|used| (1..window.limit).contains(used));
+        let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
         if let Some(used) = used {
             self.frame.max = used;
             window.limit = used;
@@ -215,15 +294,26 @@ impl<S: Source> Pager<S> {
                 window.start = window.offset * u64::from(used);
             }
         }
-        let rows = (batch.items.len() + batch.dropped) as u64;
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
-        let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
-        let (total, matching) = (positive(batch.total), positive(batch.count));
-        let more = matching.or(total).is_some_and(|all| all > end);
+        // A count that is smaller than what was read is that of the page.
+        let matching = matching.filter(|count| *count >= end || rows == 0);
+        let all = match (matching, batch.count) {
+            (Some(matching), _) => Some(matching),
+            // The total may count more than the conditions admit.
+            (None, Some(_)) if self.source.is_filtered() => None,
+            _ => total,
+        };
+        let unfiltered = total.filter(|_| !self.source.is_filtered());
+        let more = all.max(unfiltered).is_some_and(|all| all > end);
+        let changed = all != self.required;
+        self.required = all;
+        self.least = self.least.map_or(all, |least| Some(least.min(all?)));
+        self.largest = self.largest.max(all.max(unfiltered).unwrap_or(0));
 
         if self.search.is_none()
-            && self.meaning == Meaning::Sure
+            && self.meaning.is_known()
+            && self.again.is_none()
             && self.read > 0
             && self.safe_window(self.read).start < window.start
         {
@@ -236,6 +326,14 @@ impl<S: Source> Pager<S> {
             .iter()
             .map(|item| self.source.key(item))
             .collect();
+        let hashes = self.known.hashes(&keys);
+        if !self.settle_meaning(&window, rows, total.max(matching), &hashes)? {
+            return Ok(None);
+        }
+        if self.again.is_none() {
+            let known = &self.known;
+            self.unordered |= self.order.is_broken_by(&hashes, |row| known.contains(row));
+        }
         // In a search, and where rows are missing in between, nothing is expected.
         let overlap = match self.search {
             None => self.read.checked_sub(window.start),
@@ -244,33 +342,43 @@ impl<S: Source> Pager<S> {
         let overlap = overlap.and_then(|overlap| usize::try_from(overlap).ok());
         // After a search the end of what was read may have gone for good.
         let expected = overlap.filter(|overlap| self.searches == 0 || *overlap == 0);
-        let new = self.known.new_among(&keys, expected);
-        let Some(new) = new.filter(|new| self.means(&window, overlap, new)) else {
+        let split = match self.unordered || self.again.is_some() {
+            // Known rows say nothing about the place of the others.
+            true => Some(0),
+            false => self.known.split(&keys, expected),
+        };
+        let Some(split) = split else {
             self.lost(&window, rows, full || more)?;
             return Ok(None);
         };
         let searched = self.search.take().is_some();
-        let further = searched || full || end > self.read || new.contains(&true);
+        let resumed = self.known.is_incomplete();
+        let given = self.known.admit(&hashes, if resumed { split } else { 0 });
+        let fresh = given.iter().filter(|new| **new).count();
+        let further = searched || full || end > self.read || fresh > 0;
         let as_planned = !searched && used.is_none() && end == window.end();
         if as_planned && end >= self.read {
             self.read = end;
         } else {
             self.go_on_from(end);
         }
-
-        let (read, fresh) = (new.len(), new.iter().filter(|new| **new).count());
-        let mut given = new.clone();
-        if let Some(split) = new.iter().position(|new| *new) {
+        if fresh > 0 {
             self.searches = 0;
-            self.known.pass_over(&keys, split, &mut given);
         }
+        self.uncertain |= !self.order.explains(&hashes, window.start, all);
+        self.known.confirm(&hashes, changed || fresh > 0);
+        self.order.take(hashes, window.start, all);
+
+        let unique = self.source.is_unique();
+        let read = keys.len();
         let mut items = batch.items;
         let mut flags = given.iter();
         items.retain(|_| flags.next() == Some(&true));
-        let new = keys.into_iter().zip(new).filter(|(_, new)| *new);
-        self.known.remember(new.map(|(key, _)| key));
+        let kept = keys.into_iter().zip(&given).enumerate();
+        let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
+        self.known.remember(kept.map(|(_, (key, _))| key));
 
-        // A count that is smaller than what was read is that of the page.
+        self.uncounted += batch.dropped as u64;
         self.total = matching.filter(|count| *count > end).or(total);
         self.idle = if further { 0 } else { self.idle + 1 };
         if !full {
@@ -279,13 +387,19 @@ impl<S: Source> Pager<S> {
                 // Pages are shorter than they say; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
                 self.frame.overlap = self.frame.overlap.min(half);
+                self.half_page = Some(self.half_page.map_or(half, |least| least.min(half)));
             }
         }
-        self.done |= self.single;
-        if !self.done {
-            self.done = self.goes_in_circles(read, fresh, batch.dropped)?;
+        self.done |= self.single || whole;
+        if !self.done && self.again.is_none() {
+            self.done = self.goes_in_circles(read, fresh)?;
         }
         self.first = false;
+        if (self.unordered || self.uncertain) && self.is_confirmed() {
+            self.done = true;
+        } else if self.done {
+            self.end();
+        }
         Ok(Some(Page {
             items,
             total,
@@ -295,91 +409,137 @@ impl<S: Source> Pager<S> {
         }))
     }
 
+    /// Finds out what the offset counts, where that is disputed. Returns whether the page
+    /// is what was asked for.
+    fn settle_meaning(
+        &mut self,
+        window: &Window,
+        rows: u64,
+        total: Option<u64>,
+        page: &[u64],
+    ) -> Result<bool, Error> {
+        let tells = window.offset > 0 && window.limit > 1;
+        if self.meaning.is_known() || !tells {
+            return Ok(true);
+        }
+        let evidence = Evidence {
+            meaning: self.frame.meaning,
+            window,
+            rows,
+            total,
+            page,
+            previous: self.order.previous(),
+            start: self.order.start(),
+        };
+        let verdict = evidence.verdict();
+        if verdict == Verdict::Confirmed {
+            self.meaning = Meaning::Known;
+            if let Some(learned) = self.source.learned() {
+                learned.set(self.frame.meaning);
+            }
+            return Ok(true);
+        }
+        let Some(doubt) = self.meaning.doubt() else {
+            return Err(self.error(ListError::OffsetUnclear));
+        };
+        self.meaning = doubt;
+        if verdict == Verdict::Disproved {
+            self.frame.meaning = offset_meaning::other(self.frame.meaning);
+            self.go_on_from(self.read);
+        } else {
+            self.go_on_from(0);
+        }
+        Ok(false)
+    }
+
+    /// Whether all rows that the service counts were seen since it last said how many there
+    /// are, and none of them was new.
+    fn is_confirmed(&self) -> bool {
+        let confirmed = self.known.confirmed() + self.uncounted;
+        self.required.is_some_and(|all| confirmed >= all)
+    }
+
+    /// How many of how many rows came, if some are missing. Rows that were inserted before
+    /// those that were read do not come, so only as many must come as there ever were.
+    fn missing(&self) -> Option<(u64, u64)> {
+        let last = self.required.map(|last| (self.read, last));
+        let least = self.least.map(|least| (self.given(), least));
+        let least = least.filter(|_| !self.known.is_incomplete());
+        last.into_iter().chain(least).find(|(came, all)| came < all)
+    }
+
+    /// The list has come to its end. If rows are missing, or may be, it is read again; if
+    /// that brings nothing, it ends with an error.
+    fn end(&mut self) {
+        if self.single || self.lenient {
+            return;
+        }
+        let (missing, given) = (self.missing(), self.given());
+        let resumed = self.known.is_incomplete();
+        let times = self.again.as_ref().map_or(0, |end| end.times);
+        let new = self.again.as_ref().is_none_or(|end| end.given < given);
+        let uncertain = self.uncertain && !resumed && self.required.is_some() && times < TIMES;
+        if missing.is_none() && !self.unordered && !uncertain {
+            return;
+        }
+        if resumed || self.required.is_none() || !(new || self.unordered || uncertain) {
+            self.failed = Some(self.ended_early(missing));
+            return;
+        }
+        self.again = Some(End {
+            position: self.position(),
+            times: times + 1,
+            given,
+            missing,
+        });
+        self.done = false;
+        self.idle = 0;
+        self.frame.size = self.frame.max;
+        self.go_on_from(0);
+    }
+
     /// Whether the same rows come again and again, because the service does not know so
     /// large an offset: more of them in a row than can come of rows that moved in before
-    /// what was read, which is as many as are remembered.
-    fn goes_in_circles(&mut self, rows: usize, new: usize, dropped: usize) -> Result<bool, Error> {
-        if new == 0 {
-            self.stale += rows as u64;
+    /// what was read, which is as many as were read.
+    fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
+        self.stale = if new == 0 {
+            self.stale + rows as u64
         } else {
-            self.stale = 0;
-            self.given += (new + dropped) as u64;
-        }
-        let most = self.known.len() as u64 + u64::from(self.frame.max);
+            0
+        };
+        let most = self.known.given() + self.known.len() as u64 + u64::from(self.frame.max);
         if self.stale <= 2 * most {
             return Ok(false);
         }
         match self.total {
-            Some(total) if total <= self.given => Ok(true),
-            _ => Err(changed_too_much(&*self.source)),
+            Some(total) if total <= self.given() => Ok(true),
+            _ => Err(self.error(ListError::ChangedTooMuch)),
         }
-    }
-
-    /// Whether the page can be what was asked for, going by what its rows are, where it
-    /// is not sure what the offset counts.
-    fn means(&mut self, window: &Window, overlap: Option<usize>, new: &[bool]) -> bool {
-        let tells = window.offset > 0 && window.limit > 1;
-        let Some(overlap) = overlap.filter(|overlap| tells && *overlap > 0) else {
-            return true;
-        };
-        if self.meaning == Meaning::Sure {
-            return true;
-        }
-        let exact = new
-            .iter()
-            .enumerate()
-            .all(|(at, new)| *new == (at >= overlap));
-        if exact {
-            self.meaning = Meaning::Sure;
-            if let Some(learned) = self.source.learned() {
-                learned.set(self.frame.meaning);
-            }
-        }
-        // Numbers of pages are small. Taken for numbers of records they bring rows that
-        // are known as well, only not those that were expected.
-        exact || self.frame.meaning == Offset::Record
     }
 
     /// None of the rows is known.
     fn lost(&mut self, window: &Window, rows: u64, more: bool) -> Result<(), Error> {
-        let other = match self.frame.meaning {
-            Offset::PageIndex => Offset::Record,
-            _ => Offset::PageIndex,
-        };
-        match self.meaning {
-            Meaning::Disputed => {
-                self.frame.meaning = other;
-                self.meaning = Meaning::OtherTried;
-                self.go_on_from(self.read);
-                return Ok(());
-            }
-            Meaning::OtherTried => {
-                self.frame.meaning = other;
-                self.meaning = Meaning::Sure;
-                self.go_on_from(self.read);
-                return Ok(());
-            }
-            Meaning::Sure => {}
-        }
         let Some(search) = self.search.take() else {
             self.go_on_from(self.read);
             self.searches += 1;
             if self.searches > SEARCHES {
-                return Err(changed_too_much(&*self.source));
+                return Err(self.error(ListError::ChangedTooMuch));
             }
             // Earlier by half a window: as much that is known as what is not.
             let half = u64::from(self.frame.max / 2);
             self.search = Some(Search::new(window.start.saturating_sub(half)));
             return Ok(());
         };
-        // Windows overlap by half, so that what is searched for is whole in one.
-        let step = rows.min(u64::from(self.frame.max)) / 2;
+        // Windows overlap by half, so that what is searched for is whole in one. A window
+        // without rows lies behind the end of the list.
+        let max = u64::from(self.frame.max);
+        let step = if rows == 0 { max } else { rows.min(max) } / 2;
         self.search = search.next(window.start, step, more && rows > 0);
         if self.search.is_none() {
             // Nothing of what was read is there any more. If that is certain, then
             // everything that is there has not been read.
-            if self.known.has_forgotten() {
-                return Err(changed_too_much(&*self.source));
+            if !self.known.is_sure() {
+                return Err(self.error(ListError::ChangedTooMuch));
             }
             self.known.all_gone();
             self.go_on_from(0);
@@ -388,6 +548,9 @@ impl<S: Source> Pager<S> {
     }
 
     fn position(&self) -> Position {
+        if let Some(end) = &self.again {
+            return end.position.clone();
+        }
         let enough = self.known.overlap(SAVED, SAVED_OF_A_RUN);
         let last = self.known.last(enough as usize);
         Position {
@@ -395,20 +558,36 @@ impl<S: Source> Pager<S> {
             read: self.read,
             more: self.known.has_forgotten() || last.len() < self.known.len(),
             last,
-            counts: (self.meaning == Meaning::Sure)
+            counts: self
+                .meaning
+                .is_known()
                 .then(|| Counts::of(self.frame.meaning))
                 .flatten(),
         }
     }
-}
 
-fn changed_too_much(source: &impl Source) -> Error {
-    Error::new(
-        ErrorKind::Unexpected,
-        format!(
-            "{}: the list has changed so much while it was read that it cannot be said where to \
-             go on; read it again",
-            source.operation()
-        ),
-    )
+    fn error(&self, error: ListError) -> Error {
+        let text = format!("{}: {error}", self.source.operation());
+        Error::new(ErrorKind::Unexpected, text).with_position(self.position())
+    }
+
+    /// The error of a list that took too many requests. `None`: it came to its end before.
+    fn too_many_requests(&self) -> Option<Error> {
+        match &self.again {
+            Some(end) if end.missing.is_none() && !self.unordered => None,
+            Some(end) => Some(self.ended_early(end.missing)),
+            None => Some(self.error(ListError::TooManyRequests {
+                requests: self.requests,
+                rows: self.given(),
+            })),
+        }
+    }
+
+    /// The list has ended, and not all rows came, or that is not certain.
+    fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
+        self.error(match missing {
+            Some((came, all)) if !self.unordered => ListError::Ended { came, all },
+            _ => ListError::OrderChanged { came: self.given() },
+        })
+    }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Change {
     Insert(usize, usize),
     /// So many rows go away from there.
     Delete(usize, usize),
+    /// So many rows from there change places, in a way that this number decides.
+    Shuffle(usize, usize, u64),
 }
 
 /// Rows, shown by their number.
@@ -49,6 +51,10 @@ pub(crate) struct Setting {
     /// The largest offset that the service knows; it takes larger ones for this.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
+    /// By how much the service states the total wrongly.
+    pub(crate) total_error: i64,
+    /// Whether the service gives all rows from the offset on, whatever the limit is.
+    pub(crate) ignores_limit: bool,
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
     /// Before each request.
@@ -69,6 +75,8 @@ impl Setting {
             cap: None,
             last_offset: None,
             total: true,
+            total_error: 0,
+            ignores_limit: false,
             size: 50,
             in_flight: 1,
             changes: Vec::new(),
@@ -167,6 +175,11 @@ impl Table {
                     self.stayed.remove(&row);
                 }
             }
+            Change::Shuffle(part, count, seed) => {
+                let at = at(part, self.rows.len());
+                let end = (at + count).min(self.rows.len());
+                fastrand::Rng::with_seed(seed).shuffle(&mut self.rows[at..end]);
+            }
         }
     }
 
@@ -180,14 +193,20 @@ impl Table {
         assert!((1..=self.setting.max).contains(&limit), "{limit}");
         let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
         let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
+        let most = if self.setting.ignores_limit {
+            usize::MAX
+        } else {
+            used as usize
+        };
         let start = match self.setting.meaning {
             Offset::PageIndex => offset * i64::from(used),
             _ => offset,
         };
         let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
+        let total = self.setting.total;
         Batch {
-            items: rows.take(used as usize).copied().collect(),
-            total: self.setting.total.then_some(self.rows.len() as i64),
+            items: rows.take(most).copied().collect(),
+            total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
             count: None,
             limit: match self.setting.cap {
                 Some((_, false)) => None,

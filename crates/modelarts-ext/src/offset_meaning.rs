@@ -1,0 +1,146 @@
+//! Decides what the offset of a list counts, where the documents disagree.
+
+use modelarts_api::Offset;
+
+use crate::window::Window;
+
+/// How sure it is what the offset counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// It is documented, said by the caller, or was found out.
+    Known,
+    /// The documents disagree. The number of pages that did not settle it.
+    Disputed(u32),
+}
+
+/// How many pages may leave open what the offset counts. Each is followed by the first
+/// page, where both meanings agree.
+const DOUBTS: u32 = 6;
+
+impl Meaning {
+    pub(crate) fn is_known(self) -> bool {
+        self == Self::Known
+    }
+
+    /// The meaning after one more page that did not settle it; `None` when there were too
+    /// many of them.
+    pub(crate) fn doubt(self) -> Option<Self> {
+        match self {
+            Self::Disputed(doubts) if doubts < DOUBTS => Some(Self::Disputed(doubts + 1)),
+            _ => None,
+        }
+    }
+}
+
+/// The other one of the two meanings that are disputed.
+pub(crate) fn other(meaning: Offset) -> Offset {
+    match meaning {
+        Offset::PageIndex => Offset::Record,
+        _ => Offset::PageIndex,
+    }
+}
+
+/// What a page says about the meaning by which it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The offset counts what it was taken to count.
+    Confirmed,
+    /// It counts the other.
+    Disproved,
+    /// The list has changed too much to tell.
+    Open,
+}
+
+/// A page that was asked for by one meaning, and the page before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) meaning: Offset,
+    pub(crate) window: &'a Window,
+    /// How many rows came.
+    pub(crate) rows: u64,
+    /// How many the service says there are.
+    pub(crate) total: Option<u64>,
+    /// The rows that came.
+    pub(crate) page: &'a [u64],
+    /// The rows of the page before, which began at row `start`.
+    pub(crate) previous: &'a [u64],
+    pub(crate) start: u64,
+}
+
+impl Evidence<'_> {
+    /// Compares the rows that came with those that each meaning lets expect, or their number,
+    /// where none came.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let (this, other) = self.starts();
+        if self.rows == 0 {
+            return match (self.expected(this), self.expected(other)) {
+                (None, _) | (_, None) if other > this => Verdict::Disproved,
+                (Some(1..), Some(0)) => Verdict::Disproved,
+                (Some(0), Some(1..)) => Verdict::Confirmed,
+                _ => Verdict::Open,
+            };
+        }
+        match (self.agrees(this), self.agrees(other)) {
+            (true, false) => Verdict::Confirmed,
+            (false, true) => Verdict::Disproved,
+            (false, false) => Verdict::Open,
+            // All rows are equal.
+            (true, true) => match (self.expected(this), self.expected(other)) {
+                (Some(here), Some(there)) if here != self.rows && there == self.rows => {
+                    Verdict::Disproved
+                }
+                _ => Verdict::Confirmed,
+            },
+        }
+    }
+
+    /// The number of the first row by this meaning, and by the other.
+    fn starts(&self) -> (u64, u64) {
+        let other = match self.meaning {
+            Offset::PageIndex => self.window.offset,
+            _ => self.window.offset * u64::from(self.window.limit),
+        };
+        (self.window.start, other)
+    }
+
+    /// How many rows a page that begins there has, as the service counts.
+    fn expected(&self, start: u64) -> Option<u64> {
+        let rows = self.total?.saturating_sub(start);
+        Some(rows.min(u64::from(self.window.limit)))
+    }
+
+    /// Whether the page can begin with row `start`: half of the rows that it then has in
+    /// common with the page before are there, moved by a few places at most.
+    fn agrees(&self, start: u64) -> bool {
+        if self.expected(start) == Some(0) {
+            return false;
+        }
+        let (this, other) = self.starts();
+        let near = this
+            .abs_diff(other)
+            .min(u64::from(self.window.limit))
+            .cast_signed()
+            / 4;
+        // What is row `at` of the page before is row `at + place` of this one.
+        let place = self.start.cast_signed() - start.cast_signed();
+        let mut overlaps = false;
+        for place in place - near..=place + near {
+            let first = usize::try_from(-place).unwrap_or(0);
+            let skipped = usize::try_from(place).unwrap_or(0);
+            let both = self
+                .previous
+                .iter()
+                .skip(first)
+                .zip(self.page.iter().skip(skipped));
+            let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
+                (equal + usize::from(before == now), all + 1)
+            });
+            overlaps |= all > 0;
+            if all > 0 && 2 * equal >= all {
+                return true;
+            }
+        }
+        let known = |row: &&u64| self.previous.contains(row);
+        !overlaps && 2 * self.page.iter().filter(known).count() < self.page.len()
+    }
+}

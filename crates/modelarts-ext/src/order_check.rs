@@ -1,0 +1,155 @@
+//! Finds out that a list does not keep the order of its rows.
+
+use std::collections::{HashMap, HashSet};
+
+/// Compares each page with the page before.
+///
+/// Rows that are inserted or removed leave the order of the others as it is. So two rows
+/// that change places, and a row that was read earlier and stands behind the end of the
+/// page before, mean that the order itself changed, as it does among rows with equal
+/// times where the service sorts by nothing else.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OrderCheck {
+    /// The rows of the page before, in their order.
+    previous: Vec<u64>,
+    /// The number of the first of them, and how many rows there were then.
+    start: u64,
+    total: Option<u64>,
+    /// Rows of earlier pages that were not on the page after. They may have been pushed
+    /// farther, or that page may have been made earlier, as requests overtake each other.
+    pending: HashSet<u64>,
+    /// Whether no known row lies behind the page before, except those that are pending.
+    at_end: bool,
+}
+
+impl OrderCheck {
+    /// The rows of the page before.
+    pub(crate) fn previous(&self) -> &[u64] {
+        &self.previous
+    }
+
+    /// The number of the first row of the page before.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Whether a page contradicts the order of the one before. `is_known` tells which rows
+    /// came earlier.
+    pub(crate) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
+        let (before, now) = (places(&self.previous), places(rows));
+        let common: Vec<usize> = rows
+            .iter()
+            .filter(|row| now.get(row).is_some_and(Option::is_some))
+            .filter_map(|row| before.get(row).copied().flatten())
+            .collect();
+        let inverted = common.windows(2).any(|pair| pair[0] >= pair[1]);
+        let first = rows.iter().position(|row| before.contains_key(row));
+        let returned =
+            |row: &u64| !before.contains_key(row) && !self.pending.contains(row) && is_known(*row);
+        inverted || self.at_end && first.is_some_and(|first| rows[first..].iter().any(returned))
+    }
+
+    /// Whether the rows of a page that begins with row `start` are where they must be if,
+    /// since the page before, rows were either inserted or removed: moved by no more than
+    /// the total has changed. If both happened, rows may have changed places as well.
+    pub(crate) fn explains(&self, rows: &[u64], start: u64, total: Option<u64>) -> bool {
+        let (Some(before), Some(now)) = (self.total, total) else {
+            return true;
+        };
+        let changed = now.cast_signed() - before.cast_signed();
+        let (previous, places) = (places(&self.previous), places(rows));
+        let mut common = rows.iter().filter_map(|row| {
+            let before = self.start + previous.get(row).copied()?? as u64;
+            let now = start + places.get(row).copied()?? as u64;
+            Some(now.cast_signed() - before.cast_signed())
+        });
+        common.all(|moved| (changed.min(0)..=changed.max(0)).contains(&moved))
+    }
+
+    /// Takes the page that the next one is compared with.
+    pub(crate) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
+        let now: HashSet<u64> = rows.iter().copied().collect();
+        let first = self.previous.iter().position(|row| now.contains(row));
+        self.at_end = self.previous.is_empty() || self.at_end && first.is_some();
+        let missing = self.previous.drain(first.unwrap_or(0)..);
+        let missing = missing.filter(|row| !now.contains(row));
+        self.pending.extend(missing);
+        self.previous = rows;
+        self.start = start;
+        self.total = total;
+    }
+}
+
+/// Where each row is, if it is there once.
+fn places(rows: &[u64]) -> HashMap<u64, Option<usize>> {
+    let mut places = HashMap::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        places
+            .entry(*row)
+            .and_modify(|place| *place = None)
+            .or_insert(Some(at));
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the order of the last of these pages contradicts those before.
+    fn changed(pages: &[&[u64]]) -> bool {
+        let mut known = HashSet::new();
+        let mut check = OrderCheck::default();
+        let mut changed = false;
+        for page in pages {
+            changed = check.is_broken_by(page, |row| known.contains(&row));
+            check.take(page.to_vec(), 0, None);
+            known.extend(page.iter().copied());
+        }
+        changed
+    }
+
+    #[test]
+    fn inserted_and_removed_rows_keep_the_order() {
+        for last in [
+            &[3, 4, 5, 6][..],
+            // Two inserted at the head, one in the middle, one removed, all removed.
+            &[1, 2, 3, 4, 5],
+            &[3, 90, 4, 5, 6],
+            &[3, 5, 6],
+            &[6, 7],
+            &[],
+        ] {
+            assert!(!changed(&[&[1, 2, 3, 4, 5], last]), "{last:?}");
+        }
+        assert!(!changed(&[&[1, 2, 3], &[2, 90, 91], &[90, 91, 3, 4]]));
+        // Equal rows without an id.
+        assert!(!changed(&[&[1, 2, 2, 2], &[2, 2, 2, 3]]));
+    }
+
+    #[test]
+    fn rows_that_change_places_are_seen() {
+        assert!(changed(&[&[1, 2, 3, 4, 5], &[4, 3, 5, 6]]));
+        // 1 was read, and stands behind what was read after it.
+        assert!(changed(&[&[1, 2, 3], &[2, 3, 4, 5], &[4, 5, 1, 6]]));
+    }
+
+    #[test]
+    fn rows_move_by_what_the_total_tells() {
+        let explains = |page: &[u64], start, total| {
+            let mut check = OrderCheck::default();
+            check.take(vec![1, 2, 3, 4], 10, Some(20));
+            check.explains(page, start, Some(total))
+        };
+        assert!(explains(&[3, 4, 5], 12, 20));
+        // One or two inserted, at the head or farther behind; two removed.
+        assert!(explains(&[2, 3, 4], 12, 21));
+        assert!(explains(&[2, 3, 4], 12, 22));
+        assert!(explains(&[3, 4, 5], 12, 22));
+        assert!(explains(&[4], 11, 18));
+        assert!(explains(&[7, 8], 12, 21));
+        assert!(!explains(&[2, 3, 4], 12, 20));
+        assert!(!explains(&[4, 5], 12, 20));
+        assert!(!explains(&[2, 3, 4], 12, 18));
+    }
+}
