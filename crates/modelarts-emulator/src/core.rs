@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::accounts::Accounts;
 use crate::choices::Choices;
@@ -58,6 +59,8 @@ pub(crate) struct Core {
     pub(crate) choices: Choices,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
+    /// Cancelled when the emulator waits for no copy any more.
+    pub(crate) copies: CancellationToken,
     work: Mutex<JoinSet<()>>,
     idle: Idle,
     /// Held by whoever moves the clock.
@@ -109,6 +112,7 @@ impl Core {
             choices: parts.choices,
             observer: parts.observer,
             closing: watch::Sender::new(false),
+            copies: CancellationToken::new(),
             work: Mutex::default(),
             idle: Idle::default(),
             moving: tokio::sync::Mutex::default(),

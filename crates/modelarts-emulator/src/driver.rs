@@ -11,7 +11,7 @@ use crate::clock::{Moment, Sleep};
 use crate::core::Core;
 use crate::events::EventKind;
 use crate::lifecycle::{RestartOn, State, Stop};
-use crate::request::{JobRequest, LogExport};
+use crate::request::JobRequest;
 use crate::runner::Worker;
 use crate::scheduler::{Asked, Place};
 use crate::store::{Job, RecordEnd, TaskFailure};
@@ -309,7 +309,10 @@ impl Driver {
         let ran = self.core.store.read(&self.id, |job| job.started.is_some()) == Some(true);
         if ran {
             self.settle(timing.before_upload).await;
-            self.upload().await;
+            if !self.upload().await && *self.stop.borrow() == Some(Stop::Shutdown) {
+                // The next emulator runs it again, as if it had not ended.
+                return;
+            }
             self.clear_scratch().await;
         }
         let (mut state, kind) = match &ending {
@@ -365,61 +368,6 @@ impl Driver {
             self.settle(timing.billing).await;
             if !self.hurried() {
                 self.note(EventKind::Billed);
-            }
-        }
-    }
-
-    /// Copies outputs and logs back, whatever the exit code was.
-    async fn upload(&self) {
-        let runner = Arc::clone(&self.core.runner);
-        for worker in &self.workers {
-            let task = worker.task();
-            for (index, output) in self.request.outputs.iter().enumerate() {
-                let (parameter, task) = (output.name.clone(), task.clone());
-                self.note(EventKind::OutputUploading {
-                    task: task.clone(),
-                    parameter: parameter.clone(),
-                });
-                let begin = self.now();
-                let result = runner.upload_output(worker.clone(), index).await;
-                let seconds = self.now().seconds_since(begin);
-                match result {
-                    Ok(()) => self.note(EventKind::OutputUploaded {
-                        task,
-                        seconds,
-                        parameter,
-                    }),
-                    // The catalogue has no text for it.
-                    Err(error) => {
-                        tracing::warn!(job = self.id, output = parameter, %error, "an output is not uploaded");
-                    }
-                }
-            }
-        }
-        self.export_logs().await;
-    }
-
-    /// Scratch directories are emptied when the job ends, and not before it runs again in its place.
-    async fn clear_scratch(&self) {
-        for worker in &self.workers {
-            if let Err(error) = self.core.runner.clear_scratch(worker.clone()).await {
-                tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
-            }
-        }
-    }
-
-    /// Copies the logs to where the job wants them kept, if it does.
-    pub(crate) async fn export_logs(&self) {
-        let LogExport::To(path) = &self.request.log_export else {
-            return;
-        };
-        for worker in &self.workers {
-            let export = self.core.runner.export_log(worker.clone(), path.clone());
-            match export.await {
-                // Nothing has been written so far.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
-                Ok(()) => {}
             }
         }
     }

@@ -209,6 +209,7 @@ impl Emulator {
             .await
             .is_err()
         {
+            self.core.copies.cancel();
             self.core.runner.kill_all();
             let _ = tokio::time::timeout(AFTER_KILL, ended()).await;
         }
@@ -223,6 +224,7 @@ impl Drop for Emulator {
         self.server.abort();
         // Dropped tasks leave their process groups to the next line.
         self.core.take_work().abort_all();
+        self.core.copies.cancel();
         self.core.runner.kill_all();
         // The next emulator on this directory need not wait for the last of those tasks.
         self.core.store.database.close();

@@ -36,6 +36,7 @@ mod clock;
 mod cloud;
 mod confined;
 mod control;
+mod copying;
 mod core;
 mod database;
 mod driver;

@@ -69,7 +69,9 @@ impl Driver {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
             self.pause(runner.download_time(worker)).await?;
-            let result = runner.download_code(worker.clone()).await;
+            let copy =
+                self.unless_stopped(|interrupt| runner.download_code(worker.clone(), interrupt));
+            let result = copy.await?;
             let seconds = self.now().seconds_since(begin);
             let task = task.clone();
             match result {
@@ -91,7 +93,10 @@ impl Driver {
             self.stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
-            let result = runner.download_input(worker.clone(), index).await;
+            let copy = self.unless_stopped(|interrupt| {
+                runner.download_input(worker.clone(), index, interrupt)
+            });
+            let result = copy.await?;
             let seconds = self.now().seconds_since(begin);
             let (task, parameter) = (task.clone(), input.name.clone());
             match result {
@@ -121,7 +126,10 @@ impl Driver {
             }
             self.stopped()?;
             // No document has an event for it.
-            if let Err(error) = runner.prefetch_output(worker.clone(), index).await {
+            let copy = self.unless_stopped(|interrupt| {
+                runner.prefetch_output(worker.clone(), index, interrupt)
+            });
+            if let Err(error) = copy.await? {
                 let (name, place) = (&output.name, &output.place);
                 return Ok(Err(format!(
                     "the training output {name} cannot be downloaded from {place}: {error}"

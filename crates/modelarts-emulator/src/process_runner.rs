@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use rustix::process::Pid;
 use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 
 use crate::channel::{Channel, Place, Volume, VolumeSource};
 use crate::clock::Sleep;
@@ -73,10 +74,17 @@ impl ProcessRunner {
         })
     }
 
-    fn copy_in(&self, worker: &Worker, from: &Place, to: &HomePath) -> io::Result<()> {
+    fn copy_in(
+        &self,
+        worker: &Worker,
+        from: &Place,
+        to: &HomePath,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
         let (root, path) = self.find(from)?;
-        confined::copy((&root, &path), (&directory, to.relative()), Stray::Refuse)?;
+        let to = (&directory, to.relative());
+        confined::copy((&root, &path), to, Stray::Refuse, interrupt)?;
         Ok(())
     }
 
@@ -94,7 +102,12 @@ impl ProcessRunner {
         }
     }
 
-    fn copy_out(&self, worker: &Worker, output: &Channel) -> io::Result<()> {
+    fn copy_out(
+        &self,
+        worker: &Worker,
+        output: &Channel,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
         directory.directory(output.local_dir.relative())?;
         let (root, path) = self.find(&output.place)?;
@@ -102,6 +115,7 @@ impl ProcessRunner {
             (&directory, output.local_dir.relative()),
             (&root, &path),
             Stray::Skip,
+            interrupt,
         )?;
         for sentence in left_out {
             let name = &output.name;
@@ -249,7 +263,11 @@ impl Runner for ProcessRunner {
         Box::pin(blocking(move || runner.files.renew(&worker)))
     }
 
-    fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+    fn download_code(
+        &self,
+        worker: Worker,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || match &worker.request.code_dir {
             None => Ok(()),
@@ -257,23 +275,34 @@ impl Runner for ProcessRunner {
                 &worker,
                 &Place::Obs(code_dir.clone()),
                 &worker.request.code_copy(),
+                &interrupt,
             ),
         }))
     }
 
-    fn download_input(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn download_input(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let input = &worker.request.inputs[index];
-            runner.copy_in(&worker, &input.place, &input.local_dir)
+            runner.copy_in(&worker, &input.place, &input.local_dir, &interrupt)
         }))
     }
 
-    fn prefetch_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn prefetch_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let output = &worker.request.outputs[index];
-            match runner.copy_in(&worker, &output.place, &output.local_dir) {
+            match runner.copy_in(&worker, &output.place, &output.local_dir, &interrupt) {
                 // The first run of a job that will be resumed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 result => result,
@@ -349,10 +378,15 @@ impl Runner for ProcessRunner {
         Box::pin(tokio::time::sleep(LOOK))
     }
 
-    fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn upload_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
-            runner.copy_out(&worker, &worker.request.outputs[index])
+            runner.copy_out(&worker, &worker.request.outputs[index], &interrupt)
         }))
     }
 
@@ -361,14 +395,21 @@ impl Runner for ProcessRunner {
         Box::pin(blocking(move || files.clear_scratch(&worker)))
     }
 
-    fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
+    fn export_log(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
             // What has been written so far belongs to it.
             if let Some(pump) = runner.pumps.of(&worker) {
                 pump.drain();
             }
-            runner.files.export_log(&worker, &runner.settings.obs, &to)
+            runner
+                .files
+                .export_log(&worker, &runner.settings.obs, &to, &interrupt)
         }))
     }
 

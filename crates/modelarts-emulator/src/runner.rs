@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Sleep;
 use crate::home::{HomePath, MA_LOG_DIR};
@@ -76,7 +77,8 @@ pub(crate) struct LogTail {
     pub(crate) full_size: u64,
 }
 
-/// Where and how workers run. Errors are sentences for events and logs.
+/// Where and how workers run. Errors are sentences for events and logs. A copy ends soon, with an
+/// error, when its `interrupt` is cancelled; then no part of a file is left.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// Whether what comes before the queue is done in time. On this machine there is nothing to do.
     fn is_prepared(&self, _worker: &Worker) -> bool {
@@ -94,11 +96,25 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
         Duration::ZERO
     }
     /// Copies the code directory to its place.
-    fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
+    fn download_code(
+        &self,
+        worker: Worker,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the input with this index to its place.
-    fn download_input(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
+    fn download_input(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// Copies what lies at the output with this index to its local directory.
-    fn prefetch_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
+    fn prefetch_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// The files in the code directory that list packages.
     fn requirements(&self, worker: &Worker) -> Vec<String>;
     /// Installs the packages that one of those files lists.
@@ -108,11 +124,21 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// Ready when it is time to look at the running worker again.
     fn look(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
-    fn upload_output(&self, worker: Worker, index: usize) -> BoxFuture<'_, io::Result<()>>;
+    fn upload_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// Empties the scratch directory of a worker whose job has ended.
     fn clear_scratch(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
     /// Copies the log to where the job wants it kept.
-    fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>>;
+    fn export_log(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// Adds to the log of a worker that does not run.
     fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>>;
     /// The last `limit` bytes of the log; nothing before its first byte.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::capped_log;
 use crate::clock::{Clock, Moment, Sleep};
@@ -138,7 +139,11 @@ impl Runner for SimulatedRunner {
         Plan::of(&self.0.script, worker).download
     }
 
-    fn download_code(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+    fn download_code(
+        &self,
+        worker: Worker,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let downloaded = match Plan::of(&self.0.script, &worker).download_error {
             Some(cause) => Err(io::Error::other(cause)),
             None => Ok(()),
@@ -146,14 +151,24 @@ impl Runner for SimulatedRunner {
         std::future::ready(downloaded).boxed()
     }
 
-    fn download_input(&self, worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn download_input(
+        &self,
+        worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         match Plan::of(&self.0.script, &worker).input_error {
             Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
             None => done(),
         }
     }
 
-    fn prefetch_output(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn prefetch_output(
+        &self,
+        _worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         done()
     }
 
@@ -202,7 +217,12 @@ impl Runner for SimulatedRunner {
         }
     }
 
-    fn upload_output(&self, _worker: Worker, _index: usize) -> BoxFuture<'_, io::Result<()>> {
+    fn upload_output(
+        &self,
+        _worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         done()
     }
 
@@ -210,9 +230,18 @@ impl Runner for SimulatedRunner {
         done()
     }
 
-    fn export_log(&self, worker: Worker, to: ObsPath) -> BoxFuture<'_, io::Result<()>> {
+    fn export_log(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         let written = self.0.write_if_running(&worker);
-        let exported = written.and_then(|()| self.0.files.export_log(&worker, &self.0.obs, &to));
+        let exported = written.and_then(|()| {
+            self.0
+                .files
+                .export_log(&worker, &self.0.obs, &to, &interrupt)
+        });
         std::future::ready(exported).boxed()
     }
 

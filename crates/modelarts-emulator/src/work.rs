@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::future::FusedFuture;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
 
 use crate::choices::AutoStopped;
 use crate::clock::{Moment, Sleep};
@@ -108,6 +110,11 @@ impl Driver {
     ) -> (Turn, Option<TaskFailure>) {
         let mut ended = vec![false; runs.len()];
         let mut failure: Option<TaskFailure> = None;
+        let interrupt = self.core.copies.child_token();
+        let mut seen = self.first_look();
+        let watch = self.watch(&mut seen, hangs < HANG_RESTARTS, &interrupt);
+        let watch = watch.fuse();
+        tokio::pin!(watch);
         let turn = {
             let mut waiting: FuturesUnordered<_> = runs
                 .iter_mut()
@@ -123,9 +130,6 @@ impl Driver {
                 }
             };
             tokio::pin!(preempted);
-            // The first look is at once.
-            let mut look: Sleep = Box::pin(std::future::ready(()));
-            let mut seen = self.first_look();
             let out_of_time =
                 std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
             tokio::pin!(out_of_time);
@@ -153,18 +157,11 @@ impl Driver {
                         break Turn::Stop(Stop::AfterHours(hours));
                     }
                     () = &mut preempted => break Turn::Preempted,
-                    () = look.as_mut() => {
-                        if self.look_after(&mut seen).await && hangs < HANG_RESTARTS {
-                            break Turn::Hung;
-                        }
-                        look = match self.workers.first() {
-                            Some(worker) => self.core.runner.look(worker),
-                            None => Box::pin(std::future::pending()),
-                        };
-                    }
+                    true = &mut watch => break Turn::Hung,
                 }
             }
         };
+        interrupt.cancel();
         if let Turn::Stop(why) = turn {
             self.begin_to_stop(why);
         }
@@ -183,6 +180,10 @@ impl Driver {
                 exit_code,
             });
             failure.get_or_insert(TaskFailure { task, exit_code });
+        }
+        // What it still copies would come after what is copied in the end.
+        if !watch.is_terminated() {
+            watch.await;
         }
         (turn, failure)
     }
@@ -214,33 +215,54 @@ impl Driver {
         }
     }
 
-    /// Does what is due. True if the job hangs and wants to be started again.
-    async fn look_after(&self, seen: &mut Seen) -> bool {
-        let now = self.now();
-        self.copy(seen, now).await;
-        self.measure(seen, now).await;
-        self.hangs(seen, now).await
+    /// Does what is due, from now on and until it is interrupted. True, and not before, if the job
+    /// hangs and is to be started again, which it `may` be.
+    async fn watch(&self, seen: &mut Seen, may: bool, interrupt: &CancellationToken) -> bool {
+        loop {
+            let now = self.now();
+            self.copy(seen, now, interrupt).await;
+            if interrupt.is_cancelled() {
+                return false;
+            }
+            self.measure(seen, now).await;
+            if self.hangs(seen, now).await && may {
+                return true;
+            }
+            tokio::select! {
+                () = interrupt.cancelled() => return false,
+                () = self.next_look() => {}
+            }
+        }
+    }
+
+    /// When to look at the workers again.
+    pub(crate) fn next_look(&self) -> Sleep {
+        match self.workers.first() {
+            Some(worker) => self.core.runner.look(worker),
+            None => Box::pin(std::future::pending()),
+        }
     }
 
     /// Copies the outputs and the logs that are due.
-    pub(crate) async fn copy(&self, seen: &mut Seen, now: Moment) {
-        self.copy_out(seen, now).await;
+    pub(crate) async fn copy(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
+        self.copy_out(seen, now, interrupt).await;
         if now.since(seen.logs_copied) >= LOG_PERIOD {
             seen.logs_copied = now;
-            self.export_logs().await;
+            self.export_logs(interrupt).await;
         }
     }
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
-    async fn copy_out(&self, seen: &mut Seen, now: Moment) {
+    async fn copy_out(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
         for (index, output) in self.request.outputs.iter().enumerate() {
             if now.since(seen.copied[index]) < output.period {
                 continue;
             }
             seen.copied[index] = now;
             for worker in &self.workers {
-                let result = self.core.runner.upload_output(worker.clone(), index).await;
-                if let Err(error) = result {
+                let runner = &self.core.runner;
+                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                if let Err(error) = upload.await {
                     tracing::debug!(job = self.id, output = output.name, %error, "not copied out");
                 }
             }

@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::confined::{self, Confined, Stray};
 use crate::home::{HomePath, MA_HOME, MA_LOG_DIR};
 use crate::obs::ObsPath;
@@ -145,12 +147,14 @@ impl WorkerFiles {
         worker: &Worker,
         obs: &Confined,
         to: &ObsPath,
+        interrupt: &CancellationToken,
     ) -> io::Result<()> {
         let directory = self.directory(worker)?;
         confined::copy(
             (&directory, &worker.log_file()),
             (obs, &to.relative()),
             Stray::Refuse,
+            interrupt,
         )?;
         Ok(())
     }

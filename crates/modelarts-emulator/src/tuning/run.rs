@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use futures::StreamExt;
+use futures::future::FusedFuture;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::watch;
 use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::trial::{Scraper, Trial, TrialStatus};
 use super::{Known, Point, Searcher, Tuning, picture};
-use crate::clock::Sleep;
 use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
 use crate::lifecycle::Stop;
@@ -118,8 +119,9 @@ impl Driver {
             }
         };
         tokio::pin!(preempted);
-        let mut look = self.next_look();
-        let mut seen = self.first_look();
+        let interrupt = self.core.copies.child_token();
+        let copies = self.copies(&interrupt).fuse();
+        tokio::pin!(copies);
         let out_of_time =
             std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
         tokio::pin!(out_of_time);
@@ -137,7 +139,14 @@ impl Driver {
             tokio::select! {
                 biased;
                 done = trials.next() => {
-                    let Some(done) = done else { return halt };
+                    let Some(done) = done else {
+                        // What it still copies would come after what is copied in the end.
+                        interrupt.cancel();
+                        if !copies.is_terminated() {
+                            copies.await;
+                        }
+                        return halt;
+                    };
                     if let Some(at) = running.iter().position(|id| *id == done.id) {
                         running.remove(at);
                         search.running.remove(at);
@@ -159,10 +168,7 @@ impl Driver {
                     halt = Some(Halt::Stop(Stop::AfterHours(hours)));
                 }
                 () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
-                () = look.as_mut() => {
-                    self.copy(&mut seen, self.now()).await;
-                    look = self.next_look();
-                }
+                () = &mut copies => {}
             }
             if halt.is_some() && !end_all.send_replace(true) {
                 // The search has not come to its end.
@@ -262,11 +268,14 @@ impl Driver {
         }
     }
 
-    /// When to look at the workers again.
-    fn next_look(&self) -> Sleep {
-        match self.workers.first() {
-            Some(worker) => self.core.runner.look(worker),
-            None => Box::pin(std::future::pending()),
+    /// Copies outputs and logs when they are due, until it is interrupted.
+    async fn copies(&self, interrupt: &CancellationToken) {
+        let mut seen = self.first_look();
+        while !interrupt.is_cancelled() {
+            tokio::select! {
+                () = interrupt.cancelled() => {}
+                () = self.next_look() => self.copy(&mut seen, self.now(), interrupt).await,
+            }
         }
     }
 

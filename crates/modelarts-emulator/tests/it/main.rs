@@ -13,6 +13,7 @@ mod api;
 mod choices;
 mod collections;
 mod control;
+mod copies;
 mod durable;
 mod endless_log;
 mod events;
