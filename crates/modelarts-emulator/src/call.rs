@@ -58,7 +58,7 @@ impl Call<'_> {
         Ok(None)
     }
 
-    /// A number of the query.
+    /// A number of the query. All of them have 32 bits, and answers repeat some.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -68,7 +68,9 @@ impl Call<'_> {
         match self.param(name)? {
             None => Ok(default),
             Some(text) => match text.parse() {
-                Ok(number) if range.contains(&number) => Ok(number),
+                Ok(number) if range.contains(&number) && i32::try_from(number).is_ok() => {
+                    Ok(number)
+                }
                 _ => Err(bad_param(name)),
             },
         }

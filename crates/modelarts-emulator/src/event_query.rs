@@ -52,7 +52,10 @@ impl EventQuery {
                 continue;
             }
             match name {
-                "offset" => read.offset = value.parse().ok()?,
+                "offset" => {
+                    let offset: i32 = value.parse().ok()?;
+                    read.offset = usize::try_from(offset).ok()?;
+                }
                 "limit" => {
                     read.limit = value.parse().ok()?;
                     if !(1..=MAX_LIMIT).contains(&read.limit) {

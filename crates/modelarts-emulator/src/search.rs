@@ -62,6 +62,7 @@ impl Search {
     /// Reads a body.
     pub(crate) fn read(body: &Value, choices: &Choices, now: Moment) -> Result<Self, ApiError> {
         let body = Field::root(body);
+        no_nulls(&body)?;
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
             let Some(field) = body.get(name)? else {
                 return Ok(default);
@@ -69,8 +70,6 @@ impl Search {
             let value = field.integer()?;
             if range.contains(&value) {
                 Ok(value)
-            } else if *range.end() == i64::MAX {
-                Err(field.must(format!("be {} or more", range.start())))
             } else {
                 Err(field.must(format!("be between {} and {}", range.start(), range.end())))
             }
@@ -84,7 +83,7 @@ impl Search {
             Some(_) => return Err(body.required("order")?.must("be asc or desc")),
         };
         let limit = number("limit", DEFAULT_LIMIT, 1..=MAX_LIMIT)?;
-        let offset = number("offset", 0, 0..=i64::MAX)?;
+        let offset = number("offset", 0, 0..=i64::from(i32::MAX))?;
         let mut selection = Selection {
             ascending,
             skip: match choices.jobs_offset {
@@ -164,6 +163,19 @@ impl Search {
         tasks
             .map(|index| render::task(job, index, job.schedule_count))
             .collect()
+    }
+}
+
+/// Refuses what the description declares without null: each member of a search, and of its tags.
+/// Filters are taken as they come, with less than it asks for.
+fn no_nulls(body: &Field<'_>) -> Result<(), ApiError> {
+    let mut members = body.members()?;
+    for tag in body.items_of("tags")? {
+        members.extend(tag.members()?);
+    }
+    match members.iter().find(|(_, field)| field.value().is_null()) {
+        Some((_, field)) => Err(field.must("not be null: leave it out")),
+        None => Ok(()),
     }
 }
 

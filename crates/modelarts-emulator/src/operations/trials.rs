@@ -16,12 +16,11 @@ pub(super) fn algorithms() -> Outcome {
 
 /// A page of the table; empty for a job that does not search.
 pub(super) fn list(call: &Call<'_>) -> Outcome {
-    let most = i32::MAX as usize;
-    let limit = match call.number("limit", 0..=most, 0)? {
+    let limit = match call.number("limit", 0..=usize::MAX, 0)? {
         0 => PAGE,
         limit => limit,
     };
-    let page = call.number("offset", 0..=most, 0)?;
+    let page = call.number("offset", 0..=usize::MAX, 0)?;
     let now = call.now();
     let (header, rows) = call.read(|job| tuning::trials_table(job, now))?;
     let total = rows.len();

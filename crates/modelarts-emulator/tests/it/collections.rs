@@ -127,6 +127,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
     assert_eq!(names("?sort_by=name&order=asc&limit=1").await, ["alpha"]);
     for (query, code) in [
         ("?limit=51", 2764),
+        ("?offset=2147483648", 2764),
         ("?searches=alpha", 2764),
         ("?sort_by=size", 2790),
     ] {

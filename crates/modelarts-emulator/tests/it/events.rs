@@ -354,6 +354,7 @@ async fn a_bad_query_has_an_error_of_its_own() {
         "?limit=ten",
         "?offset=-1",
         "?offset=x",
+        "?offset=2147483648",
         "?order=up",
         "?level=info",
         "?level=Fatal",
