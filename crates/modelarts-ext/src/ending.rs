@@ -16,8 +16,8 @@ pub(crate) struct Polls {
     begun: Option<SystemTime>,
     /// Whether that poll has brought all that there is.
     complete: bool,
-    /// When the first and the last complete poll began, of those since the job ended and
-    /// something new came from any source.
+    /// When the first and the last complete poll began, of those after the end of the job
+    /// and after the last time that something new came from any source.
     quiet: Option<(SystemTime, SystemTime)>,
 }
 
@@ -77,7 +77,7 @@ fn lasts(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
-/// Decides when a followed job is over: when it has ended and each source has been quiet
+/// The end of a followed job. It is over when it has ended and each source has been quiet
 /// for a while since, because the service reports late. A job that is started again has
 /// not ended.
 #[derive(Debug)]
