@@ -353,6 +353,8 @@ impl Error {
             return retryable;
         }
         match self.0.kind {
+            // A list that may hold still the next time.
+            _ if self.0.position.is_some() => true,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()

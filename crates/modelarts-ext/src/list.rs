@@ -122,6 +122,12 @@ impl ListJobs {
         self
     }
 
+    /// May end before all jobs came, because it is read again and again.
+    pub(crate) fn lenient(mut self) -> Self {
+        self.reading.lenient = true;
+        self
+    }
+
     /// The jobs, page after page as they are wanted.
     #[must_use]
     pub fn stream(self) -> Results<Job> {

@@ -276,7 +276,7 @@ impl<S: Source> Pager<S> {
         let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
         let (total, matching) = (positive(batch.total), positive(batch.count));
         let long = rows > u64::from(window.limit) && !self.single;
-        let whole = long && window.offset == 0 && matching.or(total) == Some(rows);
+        let whole = long && window.offset == 0 && total.or(matching) == Some(rows);
         if long && !whole {
             return Err(self.error(ListError::PageTooLong {
                 rows,
@@ -296,8 +296,9 @@ impl<S: Source> Pager<S> {
         }
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
-        // A count that is smaller than what was read is that of the page.
-        let matching = matching.filter(|count| *count >= end || rows == 0);
+        // Other counts may be those of the page.
+        let alone = window.start == 0 && !full;
+        let matching = matching.filter(|count| *count > rows || *count == rows && alone);
         let all = match (matching, batch.count) {
             (Some(matching), _) => Some(matching),
             // The total may count more than the conditions admit.
@@ -568,7 +569,11 @@ impl<S: Source> Pager<S> {
 
     fn error(&self, error: ListError) -> Error {
         let text = format!("{}: {error}", self.source.operation());
-        Error::new(ErrorKind::Unexpected, text).with_position(self.position())
+        let failed = Error::new(ErrorKind::Unexpected, text).with_position(self.position());
+        match error {
+            ListError::OffsetUnclear | ListError::PageTooLong { .. } => failed.permanent(),
+            _ => failed,
+        }
     }
 
     /// The error of a list that took too many requests. `None`: it came to its end before.

@@ -10,7 +10,8 @@ use crate::{
     error::Error,
     page,
     pager_tests::config,
-    shifting::{Change, Setting, Table},
+    position::Position,
+    shifting::{Change, Count, Setting, Table},
 };
 
 const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
@@ -108,8 +109,11 @@ fn a_list_that_ends_below_its_total_says_so_after_its_rows() {
     };
     for (rows, error, table) in [read::<true>(&setting), read::<false>(&setting)] {
         assert_eq!(rows, (0..60).collect::<Vec<_>>());
+        let error = error.unwrap();
+        assert_eq!(error.position().map(Position::rows), Some(60));
+        assert!(error.is_retryable());
         assert_eq!(
-            error.unwrap().to_string(),
+            error.to_string(),
             "List: the list ended after 60 of the 67 rows that the service stated; read on \
              from the position of this error, or read it again"
         );
@@ -123,6 +127,41 @@ fn a_list_that_ends_below_its_total_says_so_after_its_rows() {
     let (rows, error, _) = read::<true>(&setting);
     assert_eq!(rows, (0..60).collect::<Vec<_>>());
     assert!(error.is_none(), "{error:?}");
+}
+
+/// The total may count rows that the conditions exclude, and the count those of a page.
+#[test]
+fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
+    for (filtered, count, others, cap) in [
+        (true, Count::Matching, 500, None),
+        (true, Count::OfPage, 500, None),
+        (false, Count::Matching, 500, None),
+        (false, Count::OfPage, 0, None),
+        (false, Count::OfPage, 0, Some((20, false))),
+        (false, Count::Matching, 0, Some((20, false))),
+    ] {
+        for length in [0, 19, 20, 49, 50, 65, 100] {
+            let setting = Setting {
+                filtered,
+                count: Some(count),
+                total_error: others,
+                cap,
+                ..Setting::of(length)
+            };
+            let what = format!("{filtered} {count:?} {others} {cap:?} {length}");
+            let (rows, error, table) = read::<true>(&setting);
+            assert_eq!(rows, (0..length).collect::<Vec<_>>(), "{what}");
+            assert!(error.is_none(), "{what}: {error:?}");
+            assert!(table.asked.len() <= 12, "{what}: {:?}", table.asked);
+        }
+    }
+    // Without conditions it is its own.
+    let setting = Setting {
+        count: Some(Count::OfPage),
+        total_error: 7,
+        ..Setting::of(60)
+    };
+    assert!(read::<true>(&setting).1.is_some());
 }
 
 #[test]
@@ -142,8 +181,10 @@ fn a_page_longer_than_asked_for_is_an_error_or_the_whole_list() {
     };
     for (rows, error, table) in [read::<true>(&setting), read::<false>(&setting)] {
         assert_eq!(rows, [0; 0]);
+        let error = error.unwrap();
+        assert!(!error.is_retryable());
         assert_eq!(
-            error.unwrap().to_string(),
+            error.to_string(),
             "List: the service answered 5000 rows where at most 50 were asked for (offset 0), and \
              a page must not be longer than its limit; it seems to ignore the limit, so the list \
              cannot be read in pages: call the operation itself"

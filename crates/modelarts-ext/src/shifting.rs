@@ -25,6 +25,15 @@ pub(crate) enum Change {
     Shuffle(usize, usize, u64),
 }
 
+/// What the second number of a service counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    /// The rows of the list.
+    Matching,
+    /// Those of the page.
+    OfPage,
+}
+
 /// Rows, shown by their number.
 #[derive(Clone)]
 pub(crate) struct Rows(pub(crate) Vec<u32>);
@@ -51,6 +60,10 @@ pub(crate) struct Setting {
     /// The largest offset that the service knows; it takes larger ones for this.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
+    /// What it counts besides.
+    pub(crate) count: Option<Count>,
+    /// Whether the list has conditions.
+    pub(crate) filtered: bool,
     /// By how much the service states the total wrongly.
     pub(crate) total_error: i64,
     /// Whether the service gives all rows from the offset on, whatever the limit is.
@@ -75,6 +88,8 @@ impl Setting {
             cap: None,
             last_offset: None,
             total: true,
+            count: None,
+            filtered: false,
             total_error: 0,
             ignores_limit: false,
             size: 50,
@@ -112,6 +127,7 @@ impl Setting {
         let list = List {
             table: Arc::clone(&table),
             run: self.run,
+            filtered: self.filtered,
             learned: Learned::default(),
         };
         (list, table)
@@ -204,10 +220,14 @@ impl Table {
         };
         let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
         let total = self.setting.total;
+        let items: Vec<u32> = rows.take(most).copied().collect();
         Batch {
-            items: rows.take(most).copied().collect(),
             total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
-            count: None,
+            count: self.setting.count.map(|count| match count {
+                Count::Matching => self.rows.len() as i64,
+                Count::OfPage => items.len() as i64,
+            }),
+            items,
             limit: match self.setting.cap {
                 Some((_, false)) => None,
                 _ => Some(i64::from(used)),
@@ -221,6 +241,7 @@ impl Table {
 pub(crate) struct List<const UNIQUE: bool> {
     pub(crate) table: Arc<Mutex<Table>>,
     pub(crate) run: u32,
+    pub(crate) filtered: bool,
     pub(crate) learned: Learned,
 }
 
@@ -233,6 +254,10 @@ impl<const U: bool> Source for List<U> {
 
     fn is_unique(&self) -> bool {
         U
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {

@@ -251,7 +251,8 @@ impl Rounds {
         }
         let mut found = Vec::new();
         for (workspace, jobs) in workspaces {
-            let mut list = self.client.training_jobs().list();
+            // Jobs that it does not bring are asked for one by one.
+            let mut list = self.client.training_jobs().list().lenient();
             if let Some(workspace) = workspace {
                 list = list.workspace(workspace);
             }

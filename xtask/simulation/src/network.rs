@@ -133,7 +133,13 @@ impl Inner {
             let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
             (fate, way(), way())
         };
-        let name = format!("{} {}", request.method(), brief(request.url()));
+        let mut name = format!("{} {}", request.method(), brief(request.url()));
+        if path.ends_with("-searches")
+            && let Some(body) = request.body().and_then(reqwest::Body::as_bytes)
+        {
+            name.push(' ');
+            name.push_str(&String::from_utf8_lossy(body));
+        }
         let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
         match fate {
             Fate::Refused => {
