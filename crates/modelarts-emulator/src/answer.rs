@@ -1,7 +1,7 @@
 //! An answer before it becomes bytes on a connection.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
@@ -74,7 +74,14 @@ impl Answer {
     }
 
     pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
-        Self::json(error.status, error.body(request_id))
+        let answer = Self::json(error.status, error.body(request_id));
+        match error.status {
+            // The rest of the request would be taken for the next one.
+            StatusCode::REQUEST_TIMEOUT => {
+                answer.header(CONNECTION, HeaderValue::from_static("close"))
+            }
+            _ => answer,
+        }
     }
 
     fn of(status: StatusCode, body: AnswerBody) -> Self {

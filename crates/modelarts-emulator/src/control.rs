@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
@@ -22,7 +20,8 @@ use crate::error::ApiError;
 use crate::faults::FaultRule;
 use crate::lifecycle::{State as Phase, Stop};
 use crate::log_stream;
-use crate::routes::{MAX_BODY, new_request_id};
+use crate::receive;
+use crate::routes::new_request_id;
 use crate::seeds::Seeds;
 use crate::store::Job;
 
@@ -39,14 +38,6 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-}
-
-/// A body, unless it is too large.
-type Given = Result<Bytes, BytesRejection>;
-
-fn whole(body: Given) -> Result<Bytes, ApiError> {
-    body.map_err(|_| ApiError::body_too_large())
 }
 
 async fn health(State(core): State<Arc<Core>>) -> Response {
@@ -63,8 +54,8 @@ async fn list_faults(State(core): State<Arc<Core>>) -> Response {
     reply(Ok(Answer::json(StatusCode::OK, json!(core.faults.list()))))
 }
 
-async fn add_fault(State(core): State<Arc<Core>>, body: Given) -> Response {
-    reply(whole(body).and_then(|body| {
+async fn add_fault(State(core): State<Arc<Core>>, request: Request) -> Response {
+    reply(receive::whole(request.into_body()).await.and_then(|body| {
         let rule = serde_json::from_slice::<Value>(&body)
             .map_err(|error| error.to_string())
             .and_then(|json| FaultRule::from_json(&json))
@@ -90,8 +81,8 @@ async fn last_requests(State(core): State<Arc<Core>>) -> Response {
 }
 
 /// Puts jobs there, and answers with their ids.
-async fn seed(State(core): State<Arc<Core>>, body: Given) -> Response {
-    let body = match whole(body) {
+async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let body = match receive::whole(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
     };
@@ -118,8 +109,8 @@ const FURTHEST: f64 = 315_360_000.0;
 
 /// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
 /// that was due.
-async fn move_clock(State(core): State<Arc<Core>>, body: Given) -> Response {
-    let body = match whole(body) {
+async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let body = match receive::whole(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
     };

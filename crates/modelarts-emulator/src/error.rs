@@ -188,6 +188,17 @@ impl ApiError {
 
     // ---- the emulator itself ----
 
+    pub(crate) fn body_too_slow(most: std::time::Duration) -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "Emulator.0408",
+            format!(
+                "The body of a request must be there within {} s after its head.",
+                most.as_secs()
+            ),
+        )
+    }
+
     /// `what` is the subject of the sentence: an operation, a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(

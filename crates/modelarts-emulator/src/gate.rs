@@ -1,59 +1,84 @@
-//! Lets a request in by its signature or its token, and says whose it is.
+//! Lets a request in by its signature or its token, and says whose it is. Who may not come in at all
+//! is told so by the head of the request, before its body is read.
 
 use axum::http::request::Parts;
 
+use crate::accounts::Key;
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
-use crate::verify::{self, Received, Refusal};
+use crate::verify::{self, Claim, Received, Refusal};
 
-/// The number of the user whose request it is.
-pub(crate) fn enter(core: &Core, parts: &Parts, body: &[u8]) -> Result<usize, ApiError> {
+/// A request that may come in, as far as its head says.
+pub(crate) enum Admitted<'a> {
+    /// By a token: the number of its user.
+    User(usize),
+    /// By a signature, which is still to be compared with the body.
+    Signed(Claim<'a>, Key),
+}
+
+/// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
+/// date, the headers.
+pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
     let now = Moment::now(core.clock.as_ref());
     let accounts = &core.accounts;
     if let Some(token) = parts.headers.get("x-auth-token") {
-        return accounts.by_token(token.as_bytes(), now);
+        return accounts.by_token(token.as_bytes(), now).map(Admitted::User);
     }
     let received = Received {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
-        body,
+        body: &[],
     };
-    let claimed = verify::access_key(&parts.headers);
-    let known = match claimed {
-        Some(claimed) => accounts.key(claimed)?.map(|key| (claimed, key)),
-        None => None,
-    };
-    if let Some((claimed, _)) = &known {
-        accounts.not_locked(claimed, now)?;
+    let mut key = None;
+    if let Some(claimed) = verify::access_key(&parts.headers) {
+        key = accounts.key(claimed)?;
+        if key.is_some() {
+            accounts.not_locked(claimed, now)?;
+        }
     }
-    let secret_of = |_: &str| known.as_ref().map(|(_, key)| key.secret.clone());
-    let verified = verify::verify(received, core.clock.now(), secret_of);
-    if let Some((claimed, _)) = &known {
+    let secret_of = |_: &str| key.as_ref().map(|key| key.secret.clone());
+    let claim = Claim::of(received, core.clock.now(), secret_of);
+    let claim = claim.map_err(ApiError::not_authenticated)?;
+    match key {
+        Some(key) => Ok(Admitted::Signed(claim, key)),
+        None => Err(ApiError::not_authenticated(Refusal::NoCredentials)),
+    }
+}
+
+impl Admitted<'_> {
+    /// The number of the user whose request it is, once its body is there.
+    pub(crate) fn user(self, core: &Core, parts: &Parts, body: &[u8]) -> Result<usize, ApiError> {
+        let (claim, key) = match self {
+            Self::User(user) => return Ok(user),
+            Self::Signed(claim, key) => (claim, key),
+        };
+        let now = Moment::now(core.clock.as_ref());
+        let accounts = &core.accounts;
+        // Others may have tried the key while the body came.
+        accounts.not_locked(claim.access_key(), now)?;
+        let verified = claim.check(body);
         // Only wrong signatures count: a clock that is off does not lock a key.
         match &verified {
-            Ok(_) => accounts.note(claimed, true, now),
-            Err(Refusal::Mismatch { .. }) => accounts.note(claimed, false, now),
+            Ok(()) => accounts.note(claim.access_key(), true, now),
+            Err(Refusal::Mismatch { .. }) => accounts.note(claim.access_key(), false, now),
             Err(_) => {}
         }
-    }
-    verified.map_err(ApiError::not_authenticated)?;
-    let Some((_, key)) = known else {
-        return Err(ApiError::not_authenticated(Refusal::NoCredentials));
-    };
-    if let Some(wanted) = &key.security_token {
-        let given = parts.headers.get("x-security-token");
-        if given.is_none_or(|given| given.as_bytes() != wanted.as_bytes()) {
-            return Err(ApiError::not_authenticated("securityToken is invalid"));
+        verified.map_err(ApiError::not_authenticated)?;
+        if let Some(wanted) = &key.security_token {
+            let given = parts.headers.get("x-security-token");
+            if given.is_none_or(|given| given.as_bytes() != wanted.as_bytes()) {
+                return Err(ApiError::not_authenticated("securityToken is invalid"));
+            }
         }
-    }
-    match key.expires {
-        Some(expires) if expires <= now => Err(ApiError::not_authenticated(format!(
-            "token expires, expires_at:{}",
-            expires.utc_micros()
-        ))),
-        _ => Ok(key.user),
+        match key.expires {
+            Some(expires) if expires <= now => Err(ApiError::not_authenticated(format!(
+                "token expires, expires_at:{}",
+                expires.utc_micros()
+            ))),
+            _ => Ok(key.user),
+        }
     }
 }

@@ -2,11 +2,11 @@
 //! can send requests to the loopback address; so every request must name a loopback `Host`
 //! (against DNS rebinding) and must not come from a foreign `Origin`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
-use axum::http::uri::{Authority, Uri};
+use axum::http::uri::Uri;
 
 use crate::error::ApiError;
 
@@ -42,21 +42,18 @@ fn refuse_host(host: &str) -> ApiError {
     ))
 }
 
-/// 127.0.0.0/8, `localhost` or `[::1]`, with any port.
+/// 127.0.0.0/8, `localhost` or `[::1]`, alone or with a port.
 fn is_loopback(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else {
-        return false;
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
     };
-    if authority.as_str().contains('@') {
-        return false;
-    }
-    let name = authority.host();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-        || name
-            .strip_prefix('[')
-            .and_then(|name| name.strip_suffix(']'))
-            .is_some_and(|name| name.parse::<Ipv6Addr>() == Ok(Ipv6Addr::LOCALHOST))
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    port.is_none_or(is_port)
+        && (name == "[::1]"
+            || name.eq_ignore_ascii_case("localhost")
+            || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()))
 }
 
 fn is_own(origin: &str, port: u16) -> bool {
@@ -102,6 +99,16 @@ mod tests {
             "127.1",
             "user@127.0.0.1",
             "127.0.0.1/",
+            "[::1].evil",
+            "[::1].evil:80",
+            "[::1]evil",
+            "[::1]:80.evil",
+            "[::1]:",
+            "[::1]:+80",
+            "[::1]:65536",
+            "[0:0:0:0:0:0:0:1].evil",
+            "localhost:",
+            "127.0.0.1:x",
             "2130706433",
         ] {
             assert!(!is_loopback(host), "{host}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::header::HeaderName;
 use axum::http::{HeaderValue, StatusCode};
@@ -20,7 +20,8 @@ use crate::core::Core;
 use crate::error::ApiError;
 use crate::gate;
 use crate::query::decode;
-use crate::routes::{MAX_BODY, new_request_id};
+use crate::receive;
+use crate::routes::new_request_id;
 
 pub(crate) fn routes() -> Router<Arc<Core>> {
     Router::new()
@@ -46,13 +47,8 @@ fn reply(result: Result<Answer, ApiError>) -> Response {
         .into_response(&id)
 }
 
-async fn whole(body: Body) -> Result<Bytes, ApiError> {
-    let read = to_bytes(body, MAX_BODY).await;
-    read.map_err(|_| ApiError::body_too_large())
-}
-
 async fn log_in(State(core): State<Arc<Core>>, request: Request) -> Response {
-    let body = whole(request.into_body()).await;
+    let body = receive::whole(request.into_body()).await;
     reply(body.and_then(|body| match serde_json::from_slice(&body) {
         Ok(body) => Ok(token(&core, &body)?),
         Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
@@ -129,12 +125,13 @@ fn token(core: &Core, body: &Value) -> Result<Answer, ApiError> {
 }
 
 /// Whose request it is, and its body.
-async fn enter(core: &Core, request: Request) -> Result<(usize, String, Vec<u8>), ApiError> {
+async fn enter(core: &Core, request: Request) -> Result<(usize, String, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
-    let body = whole(body).await?;
-    let user = gate::enter(core, &parts, &body)?;
+    let admitted = gate::admit(core, &parts)?;
+    let body = receive::whole(body).await?;
+    let user = admitted.user(core, &parts, &body)?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    Ok((user, query, body.to_vec()))
+    Ok((user, query, body))
 }
 
 /// The projects that the user has: those of all users of this name.

@@ -85,6 +85,7 @@ mod process_table;
 mod python;
 mod query;
 mod quotas;
+mod receive;
 mod records;
 mod remembered;
 mod render;

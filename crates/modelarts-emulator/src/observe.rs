@@ -15,7 +15,7 @@ pub struct Exchange<'a> {
     pub path: &'a str,
     /// The query as it was sent, without the question mark; empty if there was none.
     pub query: &'a str,
-    /// The body of the request. Empty if it was refused for its size.
+    /// The body of the request. Empty if it was refused by its head, its size or its time.
     pub request: &'a [u8],
     /// The status of the answer.
     pub status: u16,

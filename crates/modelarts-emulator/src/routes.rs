@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::to_bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::Method;
@@ -22,16 +21,14 @@ use crate::control;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::faults::Fault;
-use crate::gate;
+use crate::gate::{self, Admitted};
 use crate::guard;
 use crate::iam;
 use crate::journal::Recorded;
 use crate::observe::Exchange;
 use crate::operation::Operation;
 use crate::operations;
-
-/// Bodies above 12 MB are refused (api-facts.md section 6).
-pub(crate) const MAX_BODY: usize = 12 * 1024 * 1024;
+use crate::receive;
 
 /// Words that stand where ids stand (api-facts.md 1b): never taken for one.
 const WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
@@ -155,11 +152,15 @@ async fn serve(
         Asked::For(_) if parts.method == Method::HEAD => Asked::WrongMethod,
         asked => asked,
     };
-    let body = to_bytes(body, MAX_BODY).await.ok();
-    let answer = match respond(&core, asked, &ids, &parts, body.as_ref(), &request_id).await {
-        Ok(answer) => answer,
-        Err(error) => Answer::error(&error, &request_id),
+    let mut given = Bytes::new();
+    let answer = async {
+        let admitted = admit(&core, &parts)?;
+        given = receive::whole(body).await?;
+        let user = admitted.user(&core, &parts, &given)?;
+        respond(&core, asked, (user, &ids), &parts, &given, &request_id).await
     };
+    let answer = answer.await;
+    let answer = answer.unwrap_or_else(|error| Answer::error(&error, &request_id));
     if let Some(observer) = &core.observer {
         observer.tell(&Exchange {
             operation: match asked {
@@ -169,7 +170,7 @@ async fn serve(
             method: parts.method.as_str(),
             path: parts.uri.path(),
             query: parts.uri.query().unwrap_or_default(),
-            request: body.as_deref().unwrap_or_default(),
+            request: &given,
             status: answer.status().as_u16(),
             answer: &answer.bytes(),
             by_fault: answer.by_fault,
@@ -185,30 +186,36 @@ async fn serve(
     answer.into_response(&request_id)
 }
 
-/// Gate, project, operation, fault, in this order.
+fn not_modelled(parts: &Parts) -> ApiError {
+    ApiError::not_modelled(format!("{} {}", parts.method, parts.uri.path()))
+}
+
+/// Judges the head of a request.
+fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
+    if !parts.uri.path().starts_with("/v2/") {
+        return Err(not_modelled(parts));
+    }
+    gate::admit(core, parts)
+}
+
+/// Project, operation, fault, in this order.
 async fn respond(
     core: &Arc<Core>,
     asked: Asked,
-    ids: &HashMap<String, String>,
+    (user, ids): (usize, &HashMap<String, String>),
     parts: &Parts,
-    body: Option<&Bytes>,
+    body: &Bytes,
     request_id: &str,
 ) -> Result<Answer, ApiError> {
-    let path = parts.uri.path();
-    let refused = || ApiError::not_modelled(format!("{} {path}", parts.method));
-    let Some(below) = path.strip_prefix("/v2/") else {
-        return Err(refused());
-    };
-    let body = body.ok_or_else(ApiError::body_too_large)?;
-    let user = core.accounts.user(gate::enter(core, parts, body)?);
-    let project = below.split('/').next().unwrap_or_default();
+    let user = core.accounts.user(user);
+    let project = parts.uri.path().split('/').nth(2).unwrap_or_default();
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
     }
     let operation = match asked {
         Asked::For(operation) => operation,
         Asked::WrongMethod => return Err(ApiError::of(2803, &[])),
-        Asked::Unknown => return Err(refused()),
+        Asked::Unknown => return Err(not_modelled(parts)),
     };
 
     let mut recorded = Recorded::new(operation.id(), &parts.uri, body);

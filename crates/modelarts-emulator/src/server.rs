@@ -1,6 +1,7 @@
 //! Connections. Served by hand instead of by `axum::serve`, because some answers are to be cut.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,9 +15,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::answer::Cut;
+use crate::receive::MOST_TIME;
 
 /// How long open connections may take to end at the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// How long the rest of a refused request is read after its answer.
+const LEFT_OVER: Duration = Duration::from_secs(5);
 /// How long to wait when the system has no more file descriptors.
 const BREATHE: Duration = Duration::from_millis(50);
 
@@ -65,18 +69,39 @@ async fn connection(stream: TcpStream, router: Router, closing: watch::Receiver<
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        .header_read_timeout(MOST_TIME)
         .serve_connection(TokioIo::new(stream), service);
     let served = tokio::select! {
         served = &mut connection => served,
-        () = closed(closing) => {
+        () = closed(closing.clone()) => {
             std::pin::Pin::new(&mut connection).graceful_shutdown();
             (&mut connection).await
         }
     };
-    if served.is_err_and(|error| error.is_user()) {
-        // Closed with zero linger, the peer gets a reset, not an orderly end.
-        let stream = connection.into_parts().io.into_inner();
-        let _ = stream.set_zero_linger();
+    let stream = connection.into_parts().io.into_inner();
+    match served {
+        Err(error) if error.is_user() => {
+            // Closed with zero linger, the peer gets a reset, not an orderly end.
+            let _ = stream.set_zero_linger();
+        }
+        Err(_) => {}
+        Ok(()) => tokio::select! {
+            _ = tokio::time::timeout(LEFT_OVER, discard(stream)) => {}
+            () = closed(closing) => {}
+        },
+    }
+}
+
+/// Reads on until the peer has closed. Closed with bytes that nobody has read, a peer that still
+/// sends its body gets a reset, and loses the answer that refuses it.
+async fn discard(stream: TcpStream) {
+    let mut bytes = vec![0; 64 << 10];
+    while stream.readable().await.is_ok() {
+        match stream.try_read(&mut bytes) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(0) | Err(_) => return,
+        }
     }
 }
 

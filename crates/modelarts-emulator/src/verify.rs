@@ -116,92 +116,138 @@ pub fn verify(
     now: SystemTime,
     secret_of: impl Fn(&str) -> Option<String>,
 ) -> Result<String, Refusal> {
-    let authorization = Authorization::of(request.headers)?;
-    let date = single(request.headers, "x-sdk-date").ok_or(Refusal::Malformed {
-        what: "header x-sdk-date not found",
-    })?;
-    let date = std::str::from_utf8(date).unwrap_or_default();
-    let signed = Moment::parse_compact(date).ok_or(Refusal::Malformed {
-        what: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
-    })?;
-    if !authorization.signed_headers.contains(&"x-sdk-date") {
-        return Err(Refusal::Malformed {
-            what: "header x-sdk-date is not signed",
-        });
+    let claim = Claim::of(request, now, secret_of)?;
+    claim.check(request.body)?;
+    Ok(claim.access_key().to_owned())
+}
+
+/// A signed request that passes by its head; the signature itself needs the body.
+pub(crate) struct Claim<'a> {
+    request: Received<'a>,
+    authorization: Authorization<'a>,
+    date: &'a str,
+    secret: String,
+    /// The canonical ones.
+    headers: Vec<u8>,
+}
+
+impl<'a> Claim<'a> {
+    /// Judges all but the body, which is not read here.
+    pub(crate) fn of(
+        request: Received<'a>,
+        now: SystemTime,
+        secret_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Refusal> {
+        let authorization = Authorization::of(request.headers)?;
+        let date = single(request.headers, "x-sdk-date").ok_or(Refusal::Malformed {
+            what: "header x-sdk-date not found",
+        })?;
+        let date = std::str::from_utf8(date).unwrap_or_default();
+        let signed = Moment::parse_compact(date).ok_or(Refusal::Malformed {
+            what: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
+        })?;
+        if !authorization.signed_headers.contains(&"x-sdk-date") {
+            return Err(Refusal::Malformed {
+                what: "header x-sdk-date is not signed",
+            });
+        }
+        let secret = secret_of(authorization.access_key).ok_or_else(|| Refusal::UnknownKey {
+            access_key: authorization.access_key.to_owned(),
+        })?;
+        let now = Moment::from(now);
+        if now.millis().abs_diff(signed.millis())
+            > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
+        {
+            return Err(Refusal::Expired {
+                signed: date.to_owned(),
+                server: now.compact(),
+            });
+        }
+        let scoped = authorization.scope.is_some();
+        if authorization
+            .scope
+            .is_some_and(|scope| scope.split('/').next() != date.get(..8))
+        {
+            return Err(Refusal::Malformed {
+                what: "the date of the credential is not the one of x-sdk-date",
+            });
+        }
+        let headers = canonical_headers(request.headers, &authorization.signed_headers, scoped)?;
+        Ok(Self {
+            request,
+            authorization,
+            date,
+            secret,
+            headers,
+        })
     }
-    let secret = secret_of(authorization.access_key).ok_or_else(|| Refusal::UnknownKey {
-        access_key: authorization.access_key.to_owned(),
-    })?;
-    let now = Moment::from(now);
-    if now.millis().abs_diff(signed.millis())
-        > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
-    {
-        return Err(Refusal::Expired {
-            signed: date.to_owned(),
-            server: now.compact(),
-        });
+
+    /// The access key.
+    pub(crate) fn access_key(&self) -> &'a str {
+        self.authorization.access_key
     }
-    let scoped = authorization.scope.is_some();
-    if authorization
-        .scope
-        .is_some_and(|scope| scope.split('/').next() != date.get(..8))
-    {
-        return Err(Refusal::Malformed {
-            what: "the date of the credential is not the one of x-sdk-date",
-        });
-    }
-    let headers = canonical_headers(request.headers, &authorization.signed_headers, scoped)?;
-    let body_hash =
-        if scoped && request.body.is_empty() && request.method.eq_ignore_ascii_case("post") {
+
+    /// Compares the signature with that of the request with this body.
+    pub(crate) fn check(&self, body: &[u8]) -> Result<(), Refusal> {
+        let Self {
+            request,
+            authorization,
+            date,
+            ..
+        } = self;
+        let scoped = authorization.scope.is_some();
+        let body_hash = if scoped && body.is_empty() && request.method.eq_ignore_ascii_case("post")
+        {
             // The query stands for the body that is not there.
             hex(&Sha256::digest(request.query))
         } else {
-            body_hash(request.headers, request.body)?
+            body_hash(request.headers, body)?
         };
-    let canonical = |query: String| {
-        let mut text = Vec::new();
-        text.extend_from_slice(request.method.to_ascii_uppercase().as_bytes());
-        text.push(b'\n');
-        text.extend_from_slice(canonical_path(request.path).as_bytes());
-        text.push(b'\n');
-        text.extend_from_slice(query.as_bytes());
-        text.push(b'\n');
-        text.extend_from_slice(&headers);
-        text.push(b'\n');
-        text.extend_from_slice(authorization.signed_headers.join(";").as_bytes());
-        text.push(b'\n');
-        text.extend_from_slice(body_hash.as_bytes());
-        text
-    };
-    let given = unhex(authorization.signature);
-    let matches = |canonical: &[u8]| {
-        let hash = hex(&Sha256::digest(canonical));
-        let (to_sign, key) = match authorization.scope {
-            None => (
-                format!("{ALGORITHM}\n{date}\n{hash}"),
-                Some(secret.clone().into_bytes()),
-            ),
-            Some(scope) => (
-                format!("{ALGORITHM}\n{date}\n{scope}\n{hash}"),
-                scoped_key(&secret, scope),
-            ),
+        let canonical = |query: String| {
+            let mut text = Vec::new();
+            text.extend_from_slice(request.method.to_ascii_uppercase().as_bytes());
+            text.push(b'\n');
+            text.extend_from_slice(canonical_path(request.path).as_bytes());
+            text.push(b'\n');
+            text.extend_from_slice(query.as_bytes());
+            text.push(b'\n');
+            text.extend_from_slice(&self.headers);
+            text.push(b'\n');
+            text.extend_from_slice(authorization.signed_headers.join(";").as_bytes());
+            text.push(b'\n');
+            text.extend_from_slice(body_hash.as_bytes());
+            text
         };
-        let Some(key) = key else { return false };
-        let mac = Hmac::<Sha256>::new_from_slice(&key);
-        match (&given, mac) {
-            // `verify_slice` takes the same time wherever the first difference is.
-            (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
-            _ => false,
+        let given = unhex(authorization.signature);
+        let matches = |canonical: &[u8]| {
+            let hash = hex(&Sha256::digest(canonical));
+            let (to_sign, key) = match authorization.scope {
+                None => (
+                    format!("{ALGORITHM}\n{date}\n{hash}"),
+                    Some(self.secret.clone().into_bytes()),
+                ),
+                Some(scope) => (
+                    format!("{ALGORITHM}\n{date}\n{scope}\n{hash}"),
+                    scoped_key(&self.secret, scope),
+                ),
+            };
+            let Some(key) = key else { return false };
+            let mac = Hmac::<Sha256>::new_from_slice(&key);
+            match (&given, mac) {
+                // `verify_slice` takes the same time wherever the first difference is.
+                (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
+                _ => false,
+            }
+        };
+        let (by_value, as_sent) = canonical_queries(request.query);
+        let expected = canonical(by_value);
+        if matches(&expected) || as_sent.is_some_and(|query| matches(&canonical(query))) {
+            Ok(())
+        } else {
+            Err(Refusal::Mismatch {
+                canonical_request: String::from_utf8_lossy(&expected).replace('\n', "|"),
+            })
         }
-    };
-    let (by_value, as_sent) = canonical_queries(request.query);
-    let expected = canonical(by_value);
-    if matches(&expected) || as_sent.is_some_and(|query| matches(&canonical(query))) {
-        Ok(authorization.access_key.to_owned())
-    } else {
-        Err(Refusal::Mismatch {
-            canonical_request: String::from_utf8_lossy(&expected).replace('\n', "|"),
-        })
     }
 }
 

@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
 
-use modelarts_emulator::{Emulator, StartError};
+use modelarts_emulator::{Emulator, StartError, Timing};
 use reqwest::Method;
 use reqwest::header::{HOST, ORIGIN};
 use serde_json::{Value, json};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
 
 use crate::support::{Reply, Site};
 
@@ -48,6 +50,8 @@ async fn the_host_must_be_a_loopback_name() {
         "127.0.0.1.evil.example:80",
         "10.0.0.1",
         "0.0.0.0",
+        "[::1].evil",
+        "[::1].evil:80",
     ] {
         for path in ["/_emulator/health", "/v2/x/training-jobs", "/"] {
             let reply = ask(path, host).await;
@@ -69,7 +73,7 @@ async fn the_host_must_be_a_loopback_name() {
 /// What reqwest would not send.
 async fn raw(site: &Site, request: &str) -> String {
     let address = site.emulator.url().strip_prefix("http://").unwrap();
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
     let mut reply = String::new();
@@ -90,6 +94,152 @@ async fn no_host_two_hosts_and_foreign_absolute_targets_are_refused() {
             reply.contains(" 403 ") && reply.contains("Emulator.0403"),
             "{request}{reply}"
         );
+    }
+}
+
+/// An emulator that accepts the token `t`.
+async fn with_token() -> Emulator {
+    let emulator = Emulator::builder().project_id("p").token("t");
+    emulator.timing(Timing::instant()).start().await.unwrap()
+}
+
+/// What is answered to the beginning of a request, until the server closes the connection. None: it
+/// does not close it for an hour.
+async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Duration)> {
+    let address = emulator.url().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let sent = Instant::now();
+    stream.write_all(beginning.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    let read = stream.read_to_string(&mut reply);
+    let closed = timeout(Duration::from_secs(3600), read).await;
+    closed.ok()?.unwrap();
+    Some((reply, sent.elapsed()))
+}
+
+/// The token, the key, its lock, the path and the length of the body are judged before the body has
+/// come.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_refused_by_its_head() {
+    let emulator = with_token().await;
+    let date = jiff::Timestamp::now()
+        .strftime("%Y%m%dT%H%M%SZ")
+        .to_string();
+    let signed = |key: &str| {
+        format!(
+            "X-Sdk-Date: {date}\r\nAuthorization: SDK-HMAC-SHA256 Access={key}, SignedHeaders=x-sdk-date, Signature=00"
+        )
+    };
+    let token = "X-Auth-Token: t".to_owned();
+    let beginning = |path: &str, length: usize, credentials: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credentials}\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    // Five signatures that are wrong lock a key.
+    let own = signed(emulator.access_key());
+    let search = "/v2/p/training-job-searches";
+    for _ in 0..5 {
+        let whole = beginning(search, 2, &format!("{own}\r\nConnection: close")) + "{}";
+        let (reply, _) = answer_to(&emulator, &whole).await.unwrap();
+        assert!(reply.contains("verify aksk signature fail"), "{reply}");
+    }
+    for (path, length, credentials, status, text) in [
+        (search, 2, "X-Auth-Token: x".to_owned(), 401, "APIGW.0301"),
+        (
+            search,
+            2,
+            "X-Other: x".to_owned(),
+            401,
+            "x-auth-token not found",
+        ),
+        (search, 2, signed("nobody"), 401, "ak nobody not exist"),
+        (
+            search,
+            2,
+            own.clone(),
+            401,
+            "AK access failed to reach the limit",
+        ),
+        (search, (12 << 20) + 1, token.clone(), 413, "ModelArts.4104"),
+        ("/x", 2, token.clone(), 501, "Emulator.0501"),
+        (
+            "/v3.0/OS-CREDENTIAL/securitytokens",
+            2,
+            own,
+            401,
+            "AK access failed",
+        ),
+        (
+            "/v3/auth/tokens",
+            (12 << 20) + 1,
+            token.clone(),
+            413,
+            "ModelArts.4104",
+        ),
+        (
+            "/_emulator/seeds",
+            (12 << 20) + 1,
+            token,
+            413,
+            "ModelArts.4104",
+        ),
+    ] {
+        let beginning = beginning(path, length, &credentials);
+        let (reply, after) = answer_to(&emulator, &beginning).await.unwrap();
+        let start = format!("HTTP/1.1 {status} ");
+        assert!(reply.starts_with(&start), "{path} {credentials}: {reply}");
+        assert!(reply.contains(text), "{path} {credentials}: {reply}");
+        assert!(
+            after < Duration::from_secs(1),
+            "{path} {credentials}: {after:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
+    let emulator = with_token().await;
+    for path in [
+        "/v2/p/training-job-searches",
+        "/v3/auth/tokens",
+        "/v3.0/OS-CREDENTIAL/securitytokens",
+        "/_emulator/faults",
+    ] {
+        let beginning = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Auth-Token: t\r\nContent-Length: 10\r\n\r\n{{\"lim"
+        );
+        let (reply, after) = answer_to(&emulator, &beginning).await.unwrap();
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 408 "), "{path}: {head}");
+        assert!(head.contains("\r\nconnection: close\r\n"), "{path}: {head}");
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(
+            body,
+            json!({
+                "error_code": "Emulator.0408",
+                "error_msg": "The body of a request must be there within 30 s after its head.",
+            })
+        );
+        assert_eq!(after.as_secs(), 30, "{path}");
+    }
+    let beginning = "POST /_emulator/faults HTTP/1.1\r\nHost: loc";
+    let (reply, after) = answer_to(&emulator, beginning).await.unwrap();
+    assert_eq!((reply.as_str(), after.as_secs()), ("", 30));
+}
+
+/// Whoever still sends a body when it is refused gets to read why.
+#[tokio::test]
+async fn a_large_body_does_not_cost_the_answer_that_refuses_it() {
+    let emulator = with_token().await;
+    let body = "x".repeat(8 << 20);
+    for _ in 0..10 {
+        let whole = format!(
+            "POST /v2/p/training-job-searches HTTP/1.1\r\nHost: localhost\r\nX-Auth-Token: x\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let (reply, _) = answer_to(&emulator, &whole).await.unwrap();
+        assert!(reply.starts_with("HTTP/1.1 401 "), "{reply}");
     }
 }
 
