@@ -18,6 +18,13 @@ use crate::{
 pub trait Observer: Send + Sync {
     /// `body` was decoded; `dropped` says what had to be left out of lists.
     fn decoded(&self, body: &Bytes, dropped: &Dropped);
+
+    /// A text of an answer as it may stand in an error, where that is not as it came: without
+    /// the secrets of the client, which a server may echo.
+    fn masked(&self, text: &str) -> Option<String> {
+        let _ = text;
+        None
+    }
 }
 
 /// Decodes a body.
@@ -109,7 +116,15 @@ pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, E
             }
             Ok(ResponseValue::new(value, status, headers))
         }
-        Err(error) => Err(Error::InvalidResponsePayload(full, error)),
+        Err(error) => {
+            let masked = |text: &str| observer.as_ref()?.masked(text);
+            let body = masked(&String::from_utf8_lossy(&full)).map_or(full, Bytes::from);
+            let error = match masked(&error.to_string()) {
+                Some(text) => serde_json::Error::custom(text),
+                None => error,
+            };
+            Err(Error::InvalidResponsePayload(body, error))
+        }
     }
 }
 

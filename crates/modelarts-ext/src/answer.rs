@@ -44,6 +44,8 @@ impl<T> Answer<T> {
             Some(other) if !other.eq_ignore_ascii_case(asked) => other,
             _ => return Ok(self),
         };
+        let masked = self.facts.mask().text(other);
+        let other = masked.as_deref().unwrap_or(other);
         client.reset_connections();
         let message = format!(
             "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
@@ -122,7 +124,10 @@ pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Fact
             let status = response.status().as_u16();
             let error = Error::service(status, &response.into_inner());
             let solution = error.message().and_then(|message| {
-                mismatch::explain(message, facts.canonical_request.as_deref()?)
+                // In the message secrets are masked already.
+                let ours = facts.canonical_request.as_deref()?;
+                let masked = facts.mask().text(ours);
+                mismatch::explain(message, masked.as_deref().unwrap_or(ours))
             });
             error.with_solution(solution).without_token()
         }

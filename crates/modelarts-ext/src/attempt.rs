@@ -10,6 +10,7 @@ use reqwest::{
 use crate::{
     connector::ConnectorError,
     error::{Error, ErrorKind},
+    mask::Secrets,
     retry::Attempt,
     transport::Sender,
 };
@@ -66,8 +67,14 @@ impl Sender {
     pub(crate) async fn attempt(
         &self,
         answer: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
+        secrets: &Secrets,
     ) -> Result<Response, Broken> {
-        let mut response = answer.await.map_err(|error| self.broken(error))?;
+        let broken = |error| {
+            let mut broken = self.broken(error);
+            broken.error = broken.error.masked(&secrets.mask());
+            broken
+        };
+        let mut response = answer.await.map_err(broken)?;
         let status = response.status();
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
@@ -75,7 +82,7 @@ impl Sender {
         while let Some(mut chunk) = response
             .chunk()
             .await
-            .map_err(|error| self.broken(error.into()))?
+            .map_err(|error| broken(error.into()))?
         {
             let room = cap - body.len();
             if chunk.len() <= room {
@@ -92,12 +99,18 @@ impl Sender {
                         format!("the answer is longer than {} MiB", BODY_CAP >> 20),
                     )
                     .with_status(status.as_u16())
-                    .with_request_id(request_id(response.headers())),
+                    .with_request_id(request_id(response.headers(), secrets)),
                     permanent: true,
                 });
             }
         }
-        let headers = std::mem::take(response.headers_mut());
+        let mut headers = std::mem::take(response.headers_mut());
+        let mut body = body.finish();
+        if !status.is_success() {
+            let mask = secrets.mask();
+            mask.headers(&mut headers);
+            mask.body(&mut body);
+        }
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             // A redirect would take the credentials along.
             let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
@@ -113,12 +126,12 @@ impl Sender {
                     ),
                 )
                 .with_status(status.as_u16())
-                .with_request_id(request_id(&headers))
+                .with_request_id(request_id(&headers, secrets))
                 .permanent(),
                 permanent: true,
             });
         }
-        Ok(Response::new(status, headers, body.finish()))
+        Ok(Response::new(status, headers, body))
     }
 
     #[cold]
@@ -167,10 +180,20 @@ impl Sender {
     }
 }
 
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+/// The id of a request in the headers of the answer to it.
+pub(crate) fn said_id(headers: &HeaderMap) -> Option<&str> {
     [&REQUEST_ID, &TRACE_ID]
         .into_iter()
-        .find_map(|name| headers.get(name)?.to_str().ok().map(str::to_owned))
+        .find_map(|name| headers.get(name)?.to_str().ok())
+}
+
+/// As [`said_id`], without secrets.
+pub(crate) fn request_id(headers: &HeaderMap, secrets: &Secrets) -> Option<String> {
+    let id = said_id(headers)?;
+    // Most secrets are longer than an id is, and in no way of writing they become shorter.
+    let room = secrets.texts().any(|secret| secret.len() <= id.len());
+    let masked = room.then(|| secrets.mask().text(id)).flatten();
+    Some(masked.unwrap_or_else(|| id.to_owned()))
 }
 
 /// Where a redirect leads, without what may be secret in it.

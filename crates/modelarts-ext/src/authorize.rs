@@ -13,6 +13,7 @@ use reqwest::{
 use crate::{
     auth::{Credentials, Kind},
     error::Error,
+    mask::Secrets,
     record::Record,
     sign,
     transport::Sender,
@@ -56,7 +57,7 @@ fn copy(request: &Request) -> Result<Request, Error> {
 
 /// What a request was authenticated with.
 pub(crate) struct Used {
-    pub(crate) credentials: Credentials,
+    pub(crate) secrets: Secrets,
     /// How far the clock of the gateway was taken to be ahead, in seconds.
     pub(crate) skew: i64,
 }

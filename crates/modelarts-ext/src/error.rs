@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::{codes, position::Position, violation::Violation};
+use crate::{codes, mask::Mask, position::Position, violation::Violation};
 
 /// What went wrong with a call, and what is known about it.
 ///
@@ -164,6 +164,22 @@ impl Error {
     /// Adds what to do about it, unless the service said so itself.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.solution = self.0.solution.or(solution);
+        self
+    }
+
+    /// Without these secrets, which something outside may have said again.
+    pub(crate) fn masked(mut self, mask: &Mask) -> Self {
+        if let Some(masked) = mask.text(&self.0.message) {
+            self.0.message = masked;
+        }
+        if let Some(source) = &self.0.source {
+            let said = format!("{source:?} {}", chain(&**source));
+            if mask.text(&said).is_some() {
+                let shown = chain(&**source);
+                let shown = mask.text(&shown).unwrap_or(shown);
+                self.0.source = Some(Arc::from(Box::<dyn StdError + Send + Sync>::from(shown)));
+            }
+        }
         self
     }
 

@@ -20,9 +20,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    attempt::request_id,
+    attempt::said_id,
     auth::{Credentials, Kind, Tools},
     error::{Call, Error, ErrorKind, chain},
+    mask::{Mask, signature},
     refusal::{self, Refusal},
     retry,
     setup::is_loopback,
@@ -51,6 +52,8 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// How long the service asks to wait.
     retry_after: Option<Duration>,
+    /// What hides the secrets of the request.
+    mask: Mask,
 }
 
 impl Authority {
@@ -106,28 +109,48 @@ impl Authority {
         url
     }
 
-    /// Posts JSON.
-    pub(crate) async fn post(&self, tools: &Tools, url: Url, body: &Value) -> Result<Reply, Error> {
+    /// Posts JSON that holds a secret.
+    pub(crate) async fn post(
+        &self,
+        tools: &Tools,
+        url: Url,
+        body: &Value,
+        secret: &str,
+    ) -> Result<Reply, Error> {
         let mut request = Request::new(Method::POST, url);
         request
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *request.body_mut() = Some(body.to_string().into());
-        self.send(tools, request, LIMIT).await
+        self.send(tools, request, LIMIT, &[Some(secret)]).await
     }
 
-    /// Sends a request once, and reads the answer within the limit.
+    /// Sends a request once, and reads the answer within the limit. What it says of the
+    /// secrets, which are those of the headers and these, is masked.
     pub(crate) async fn send(
         &self,
         tools: &Tools,
         request: Request,
         limit: Duration,
+        secrets: &[Option<&str>],
     ) -> Result<Reply, Error> {
         let http = tools.client_for(request.url())?;
+        let mask = {
+            let headers = request.headers();
+            let header = |name| headers.get(name)?.to_str().ok();
+            let sent = [
+                header("x-auth-token"),
+                header("x-security-token"),
+                header("x-metadata-token"),
+                headers.get(AUTHORIZATION).and_then(signature),
+            ];
+            let all = sent.iter().chain(secrets);
+            Mask::new(all.filter_map(|secret| *secret))
+        };
         let work = pin!(async {
             let response = http.execute(request).await?;
             let status = response.status();
-            let headers = response.headers().clone();
+            let mut headers = response.headers().clone();
             let mut body = BytesMut::new();
             let mut chunks = response.bytes_stream();
             while let Some(chunk) = chunks.next().await {
@@ -137,11 +160,18 @@ impl Authority {
                 }
                 body.extend_from_slice(&chunk);
             }
+            let mut body = body.freeze();
+            // A success is not for people, and a short password may be a part of an id in it.
+            if !status.is_success() {
+                mask.body(&mut body);
+                mask.headers(&mut headers);
+            }
             Ok::<_, reqwest::Error>(Reply {
                 status,
                 retry_after: retry::retry_after(&headers, || tools.clock.now()),
                 headers,
-                body: body.freeze(),
+                body,
+                mask,
             })
         });
         match select(work, tools.clock.sleep(limit)).await {
@@ -175,19 +205,15 @@ impl Authority {
         Error::new(kind, what).with_source(error)
     }
 
-    /// An answer that is not what was asked for. `what` says what the service did not
-    /// do; `secrets` are what it must not tell anybody.
-    pub(crate) fn refusal(&self, reply: &Reply, what: &str, secrets: &[&str]) -> Error {
+    /// An answer that is not what was asked for. `what` says what the service did not do.
+    pub(crate) fn refusal(&self, reply: &Reply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let (code, said) = said(&reply.body);
-        let mut said = match (said.is_empty(), reply.status.is_redirection()) {
+        let said = match (said.is_empty(), reply.status.is_redirection()) {
             (_, true) => "it redirects, which is not followed; check its address".to_owned(),
             (true, false) => "it gave no reason".to_owned(),
             (false, false) => said,
         };
-        for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-            said = said.replace(secret, "***");
-        }
         let message = format!("{self} {what}: {}", said.trim_end_matches('.'));
         let code = code.filter(|code| *code != status.to_string());
         let error = if matches!(status, 408 | 429 | 500 | 502 | 503 | 504) {
@@ -201,7 +227,7 @@ impl Authority {
                 .with_code(code)
         };
         error.in_call(Call {
-            request_id: request_id(&reply.headers),
+            request_id: said_id(&reply.headers).map(str::to_owned),
             retry_after: reply.retry_after,
             ..Call::default()
         })
@@ -216,9 +242,9 @@ impl Authority {
     }
 
     /// Temporary keys, in one of the spellings that STS and the metadata service use.
-    pub(crate) fn keys(&self, body: &[u8]) -> Result<(Credentials, jiff::Timestamp), Error> {
+    pub(crate) fn keys(&self, reply: &Reply) -> Result<(Credentials, jiff::Timestamp), Error> {
         let odd = || self.odd("without usable temporary keys");
-        let mut value: Value = serde_json::from_slice(body).map_err(|_| odd())?;
+        let mut value: Value = serde_json::from_slice(&reply.body).map_err(|_| odd())?;
         for name in ["credential", "credentials"] {
             if let Some(inner) = value.get_mut(name) {
                 value = inner.take();
@@ -236,6 +262,8 @@ impl Authority {
         );
         let end = text(&["expires_at", "expiration"])?;
         let end = end.parse().map_err(|_| {
+            let masked = reply.mask.text(end);
+            let end = masked.as_deref().unwrap_or(end);
             self.odd(&format!(
                 "in which temporary keys end at {end:?}, which is no time"
             ))
@@ -303,7 +331,7 @@ pub(crate) async fn find_project(
     signing: &Signing,
     name: Option<&str>,
 ) -> Result<String, Error> {
-    let mut found = list_projects(iam, tools, credentials, signing, name).await?;
+    let (mut found, mask) = list_projects(iam, tools, credentials, signing, name).await?;
     if let Some(name) = name {
         found.retain(|project| project.name == name);
     }
@@ -314,7 +342,7 @@ pub(crate) async fn find_project(
         );
         return Err(Error::config(format!(
             "{iam} says that {what}: {}; set the project id",
-            written(&found)
+            written(&found, &mask)
         )));
     }
     if let Some(project) = found.pop() {
@@ -325,25 +353,26 @@ pub(crate) async fn find_project(
             "{iam} knows no project that these credentials may use"
         )));
     };
-    let all = list_projects(iam, tools, credentials, signing, None).await?;
+    let (all, mask) = list_projects(iam, tools, credentials, signing, None).await?;
     Err(Error::config(if all.is_empty() {
         format!("{iam} knows no project that these credentials may use, {name:?} neither")
     } else {
         format!(
             "{iam} knows no project named {name:?} that these credentials may use, only {}; set \
              the project id or another project name",
-            written(&all)
+            written(&all, &mask)
         )
     }))
 }
 
-fn written(projects: &[Listed]) -> String {
+fn written(projects: &[Listed], mask: &Mask) -> String {
     let mut texts: Vec<_> = projects
         .iter()
         .map(|project| format!("{} ({})", project.name, project.id))
         .collect();
     texts.sort();
-    texts.join(", ")
+    let text = texts.join(", ");
+    mask.text(&text).unwrap_or(text)
 }
 
 async fn list_projects(
@@ -352,11 +381,12 @@ async fn list_projects(
     credentials: &Credentials,
     signing: &Signing,
     name: Option<&str>,
-) -> Result<Vec<Listed>, Error> {
+) -> Result<(Vec<Listed>, Mask), Error> {
     let ask = async |now| {
         let mut request = Request::new(Method::GET, iam.at("/v3/projects"));
         authenticate(&mut request, now, credentials, signing, name)?;
-        iam.send(tools, request, LIMIT).await
+        iam.send(tools, request, LIMIT, &credentials.secrets())
+            .await
     };
     let mut reply = ask(tools.clock.now()).await?;
     // As calls do: once more by the clock of the gateway.
@@ -364,25 +394,11 @@ async fn list_projects(
         reply = ask(server).await?;
     }
     if reply.status != StatusCode::OK {
-        return Err(iam.refusal(&reply, "does not list the projects", &secrets(credentials)));
+        return Err(iam.refusal(&reply, "does not list the projects"));
     }
     let list: Projects =
         serde_json::from_slice(&reply.body).map_err(|_| iam.odd("that is no list of projects"))?;
-    Ok(list.projects)
-}
-
-fn secrets(credentials: &Credentials) -> Vec<&str> {
-    match &*credentials.0 {
-        Kind::Keys {
-            secret_key,
-            security_token,
-            ..
-        } => {
-            let token = security_token.as_deref().unwrap_or_default();
-            vec![secret_key, token]
-        }
-        Kind::Token(token) => vec![token],
-    }
+    Ok((list.projects, reply.mask))
 }
 
 fn authenticate(

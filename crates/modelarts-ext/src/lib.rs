@@ -382,6 +382,7 @@ mod lists;
 mod log_time;
 mod logs;
 mod look_up;
+mod mask;
 mod matches;
 mod merge;
 mod metadata;

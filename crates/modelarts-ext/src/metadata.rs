@@ -97,7 +97,7 @@ async fn session(
         "x-metadata-token-ttl-seconds",
         HeaderValue::from_static(SESSION_SECONDS),
     );
-    let reply = service.send(tools, request, LIMIT).await?;
+    let reply = service.send(tools, request, LIMIT, &[]).await?;
     match reply.status.as_u16() {
         200 => {
             let mut token = HeaderValue::from_bytes(reply.body.trim_ascii())
@@ -106,7 +106,7 @@ async fn session(
             Ok(Some(token))
         }
         404 | 405 | 503 if !required => Ok(None),
-        _ => Err(service.refusal(&reply, "begins no session", &[])),
+        _ => Err(service.refusal(&reply, "begins no session")),
     }
 }
 
@@ -119,7 +119,7 @@ async fn keys(
     if let Some(session) = session {
         request.headers_mut().insert("x-metadata-token", session);
     }
-    service.send(tools, request, LIMIT).await
+    service.send(tools, request, LIMIT, &[]).await
 }
 
 impl FetchCredentials for Metadata {
@@ -133,14 +133,14 @@ impl FetchCredentials for Metadata {
                 reply = keys(&service, tools, begun).await?;
             }
             if reply.status != StatusCode::OK {
-                let error = service.refusal(&reply, "gives no keys", &[]);
+                let error = service.refusal(&reply, "gives no keys");
                 return Err(if no_agency(&reply) {
                     error.with_solution(Some("attach an agency to this server".to_owned()))
                 } else {
                     error
                 });
             }
-            let (credentials, end) = service.keys(&reply.body)?;
+            let (credentials, end) = service.keys(&reply)?;
             Ok(Fetched::new(credentials).expires_at(end.into()))
         })
     }

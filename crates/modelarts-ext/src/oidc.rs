@@ -159,12 +159,12 @@ impl FetchCredentials for Oidc {
                 body["policy_ids"] = self.policy_ids.clone().into();
             }
             let url = sts.at("/v5/agencies/assume-with-oidc");
-            let reply = sts.post(tools, url, &body).await?;
+            let reply = sts.post(tools, url, &body, &token).await?;
             if !matches!(reply.status.as_u16(), 200 | 201) {
                 let what = format!("gives no keys for the agency {}", self.agency);
-                return Err(sts.refusal(&reply, &what, &[&token]));
+                return Err(sts.refusal(&reply, &what));
             }
-            let (credentials, end) = sts.keys(&reply.body)?;
+            let (credentials, end) = sts.keys(&reply)?;
             Ok(Fetched::new(credentials).expires_at(end.into()))
         })
     }

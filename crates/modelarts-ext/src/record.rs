@@ -14,7 +14,10 @@ use std::{
 use bytes::Bytes;
 use modelarts_api::{decode::Observer, lenient::Dropped};
 
-use crate::error::Call;
+use crate::{
+    error::Call,
+    mask::{Mask, Secrets},
+};
 
 tokio::task_local! {
     static CURRENT: Arc<Record>;
@@ -34,6 +37,8 @@ pub(crate) struct Facts {
     /// The body that was decoded; `None` when the operation answers without one.
     pub(crate) body: Option<Bytes>,
     pub(crate) dropped: Dropped,
+    /// The secrets of each attempt.
+    pub(crate) secrets: Vec<Secrets>,
     /// What was signed last.
     pub(crate) canonical_request: Option<String>,
     /// How long the last answer asks to wait.
@@ -81,6 +86,11 @@ impl Facts {
         }
     }
 
+    /// Finds the secrets of the call in texts that came from outside.
+    pub(crate) fn mask(&self) -> Mask {
+        Mask::new(self.secrets.iter().flat_map(Secrets::texts))
+    }
+
     /// The body as it came; empty when the operation answers without one.
     pub(crate) fn raw(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
@@ -114,6 +124,15 @@ impl Observer for Record {
         self.update(|facts| {
             facts.body = Some(body.clone());
             facts.dropped = dropped.clone();
+            if let Some(error) = &facts.dropped.first_error
+                && let Some(masked) = facts.mask().text(error)
+            {
+                facts.dropped.first_error = Some(masked);
+            }
         });
+    }
+
+    fn masked(&self, text: &str) -> Option<String> {
+        self.lock().mask().document(text)
     }
 }

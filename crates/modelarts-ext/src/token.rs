@@ -152,10 +152,11 @@ impl FetchCredentials for Password {
             // Without the catalogue the answer is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
             let asked = tools.clock.now();
-            let reply = iam.post(tools, url, &self.body()).await?;
+            let password = self.password.expose();
+            let reply = iam.post(tools, url, &self.body(), password).await?;
             if !matches!(reply.status.as_u16(), 200 | 201) {
                 let what = format!("gives the user {:?} no token", self.user.text());
-                return Err(iam.refusal(&reply, &what, &[self.password.expose()]));
+                return Err(iam.refusal(&reply, &what));
             }
             let token = reply.headers.get("x-subject-token");
             let Some(token) = token.and_then(|token| token.to_str().ok()) else {

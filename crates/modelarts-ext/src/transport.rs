@@ -13,7 +13,10 @@ use std::{
 
 use futures::future::{Either, select};
 use modelarts_api::{BoxFuture, Operation, Response, Transport, TransportError, types::Language};
-use reqwest::{Request, StatusCode, Url, header::HeaderValue};
+use reqwest::{
+    Request, StatusCode, Url,
+    header::{AUTHORIZATION, HeaderValue},
+};
 use tracing::{Instrument, Span};
 
 use crate::{
@@ -25,6 +28,7 @@ use crate::{
     connector::HttpConnector,
     deadline::Deadline,
     error::{Error, ErrorKind},
+    mask::Secrets,
     record::Record,
     refusal::{self, Refusal},
     retry::{Attempt, RetryPolicy, may_retry, pause, retry_after},
@@ -160,13 +164,20 @@ impl Sender {
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authorize(request, &credentials, skew, record);
                     // Made here, so that the request is not kept while the answer is waited for.
-                    let answer = self.connector.send(outgoing.map_err(not_sent)?);
-                    used = Some(Used { credentials, skew });
+                    let outgoing = outgoing.map_err(not_sent)?;
+                    let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
+                    let answer = self.connector.send(outgoing);
+                    let secrets = Secrets {
+                        credentials,
+                        authorization,
+                    };
+                    let Used { secrets, .. } = used.insert(Used { secrets, skew });
                     record.update(|facts| {
+                        facts.secrets.push(secrets.clone());
                         facts.attempts += 1;
                         uncertain = std::mem::replace(&mut facts.uncertain, true);
                     });
-                    self.attempt(answer).await
+                    self.attempt(answer, secrets).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => outcome,
@@ -192,7 +203,11 @@ impl Sender {
                 }
                 facts.retry_after = wait;
                 (facts.status, facts.request_id) = match &outcome {
-                    Ok(answer) => (Some(answer.status.as_u16()), request_id(&answer.headers)),
+                    Ok(answer) => (
+                        Some(answer.status.as_u16()),
+                        used.as_ref()
+                            .and_then(|used| request_id(&answer.headers, &used.secrets)),
+                    ),
                     // A redirect, or too long an answer.
                     Err(Broken { error, .. }) if used.is_some() => {
                         (error.status(), error.request_id().map(str::to_owned))
@@ -256,7 +271,7 @@ impl Sender {
         match refusal {
             Refusal::Expired => {
                 !std::mem::replace(&mut chance.renewed, true)
-                    && self.credentials.renew(&used.credentials)
+                    && self.credentials.renew(&used.secrets.credentials)
             }
             Refusal::Clock { server } => {
                 let ahead = match server.duration_since(self.clock.now()) {

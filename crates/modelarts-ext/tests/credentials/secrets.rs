@@ -122,3 +122,92 @@ async fn providers_can_be_wrapped() {
     assert!(shared.renew(&Credentials::token("other")));
     assert_eq!(day.asked(), 1);
 }
+
+/// What IAM, STS and the metadata service say again of a request is masked.
+#[tokio::test]
+async fn what_a_service_says_again_is_masked() {
+    type Echo = fn(&str) -> Said;
+    let echoes: [Echo; 6] = [
+        |text| said(401, json!({"error": {"code": text, "message": text}})),
+        |text| said(400, text),
+        |text| said(503, format!("{}{text}", "x".repeat(293))),
+        |text| said(403, json!({"error_msg": "m"})).with("x-request-id", text),
+        |text| {
+            said(
+                200,
+                json!({"expiration": text, "access": "a", "secret": "b", "securitytoken": "c"}),
+            )
+        },
+        |text| {
+            said(
+                200,
+                json!({"projects": [{"id": text, "name": text}, {"id": "2", "name": "p"}]}),
+            )
+        },
+    ];
+    for echo in echoes {
+        // The password, the identity token, a token, keys.
+        let cloud = Fake::start(move |asked| {
+            let header = |name: &str| asked.header(name).map(str::to_owned);
+            let signature = header("authorization")
+                .and_then(|value| Some(value.split_once("Signature=")?.1.to_owned()));
+            let texts = [
+                header("x-auth-token"),
+                header("x-security-token"),
+                signature,
+            ];
+            let texts = texts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+            let body = match asked.body.is_empty() {
+                true => String::new(),
+                false => {
+                    let body = asked.json();
+                    let password = body.pointer("/auth/identity/password/user/password");
+                    password
+                        .or(body.get("id_token"))
+                        .unwrap()
+                        .as_str()
+                        .unwrap()
+                        .to_owned()
+                }
+            };
+            echo(format!("{texts}{body}").trim())
+        })
+        .await;
+        let mut errors = vec![
+            Bench::new(password(&cloud.url).renewing()).fails().await,
+            Bench::new(Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t/1").renewing())
+                .fails()
+                .await,
+        ];
+        for credentials in [
+            Credentials::token("TK-s3cr3t+1"),
+            Credentials::temporary_keys("AK", "SK-s3cr3t", "ST-s3cr3t"),
+        ] {
+            let found = Client::builder()
+                .endpoint("https://modelarts.test")
+                .iam_endpoint(&cloud.url)
+                .credentials(credentials)
+                .clock(Hands::still())
+                .retry(RetryPolicy::none())
+                .connect()
+                .await;
+            errors.extend(found.err());
+        }
+        for error in &errors {
+            let all = format!(
+                "{} {:?} {:?}",
+                told(error),
+                error.code(),
+                error.request_id()
+            );
+            assert!(!all.contains(MARK), "{all}");
+            for asked in cloud.asked() {
+                let signature = asked.header("authorization");
+                let signature = signature.and_then(|value| value.split_once("Signature="));
+                assert!(signature.is_none_or(|(_, one)| !all.contains(one)), "{all}");
+            }
+        }
+        assert!(errors.iter().any(|error| told(error).contains("***")
+            || error.request_id().is_some_and(|id| id.contains("***"))));
+    }
+}
