@@ -7,6 +7,9 @@ use std::{
 
 /// How many of the last rows are remembered in full: two of the largest windows.
 const RECENT: usize = 200;
+/// How many rows are remembered by their hash: about 6 MB. A longer list is not read again,
+/// and ends with an error when its rows change places.
+const REMEMBERED: usize = 100_000;
 
 /// Of how many rows without an id three quarters have to agree. Runs of equal ones should be shorter.
 const AGREEMENT: usize = 6;
@@ -21,14 +24,16 @@ const AGREE: i32 = 20;
 const GONE: i32 = 10;
 const CAME: i32 = 3;
 
-/// The rows that were read: the last ones by their keys, all of them by a hash of it, so
-/// that none comes twice.
+/// The rows that were read: the last ones by their keys, many more by a hash of it, so that
+/// none comes twice.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// Whether no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
     counts: HashMap<u64, Count>,
+    /// The rows of the counts, in the order in which they came.
+    order: VecDeque<u64>,
     hasher: RandomState,
     /// How many rows were given.
     given: u64,
@@ -37,7 +42,7 @@ pub(crate) struct Known {
     epoch: u32,
     /// Whether rows were read that are not among the recent ones.
     forgotten: bool,
-    /// Whether rows were read by another stream and are not known.
+    /// Whether rows were read that are not known: by another stream, or very many.
     incomplete: bool,
 }
 
@@ -57,6 +62,7 @@ impl Known {
             unique,
             recent: VecDeque::new(),
             counts: HashMap::new(),
+            order: VecDeque::new(),
             hasher: RandomState::new(),
             given: 0,
             confirmed: 0,
@@ -81,7 +87,7 @@ impl Known {
         self.forgotten
     }
 
-    /// Whether rows were read by another stream and are not known.
+    /// Whether rows were read that are not known: by another stream, or very many.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
@@ -147,7 +153,7 @@ impl Known {
 
     /// Which rows of a page are given: those with an id that did not come before, and of
     /// equal rows without an id as many as this page holds more than any before. The rows
-    /// in front of `first` were read by another stream.
+    /// in front of `first` were read, even if they are not known.
     pub(crate) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut page: HashMap<u64, u32> = HashMap::new();
         let admitted = hashes.iter().enumerate().map(|(at, hash)| {
@@ -156,12 +162,29 @@ impl Known {
             let times = if self.unique { 1 } else { *times };
             let count = self.counts.entry(*hash).or_default();
             let new = times > count.given;
-            count.given = count.given.max(times);
+            if new {
+                count.given = times;
+                self.order.push_back(*hash);
+            }
             new && at >= first
         });
         let admitted: Vec<bool> = admitted.collect();
         self.given += admitted.iter().filter(|new| **new).count() as u64;
+        self.forget();
         admitted
+    }
+
+    fn forget(&mut self) {
+        let old = self.order.len().saturating_sub(REMEMBERED);
+        self.incomplete |= old > 0;
+        for hash in self.order.drain(..old) {
+            if let Some(count) = self.counts.get_mut(&hash) {
+                count.given = count.given.saturating_sub(1);
+                if count.given == 0 {
+                    self.counts.remove(&hash);
+                }
+            }
+        }
     }
 
     /// Counts the rows of a page that were not seen in this epoch. `anew`: it begins with
@@ -176,7 +199,9 @@ impl Known {
             let times = page.entry(*hash).or_default();
             *times += 1;
             let times = if self.unique { 1 } else { *times };
-            let count = self.counts.entry(*hash).or_default();
+            let Some(count) = self.counts.get_mut(hash) else {
+                continue;
+            };
             if count.epoch != self.epoch {
                 count.epoch = self.epoch;
                 count.confirmed = 0;
@@ -352,6 +377,7 @@ mod tests {
         let mut known = known(false, "");
         let mut confirm = |page, anew| {
             let hashes = known.hashes(&keys(page));
+            known.admit(&hashes, 0);
             known.confirm(&hashes, anew);
             known.confirmed()
         };
@@ -385,5 +411,28 @@ mod tests {
         assert!(known.has_forgotten());
         assert_eq!(known.len(), RECENT);
         assert_eq!(known.last(2), [(RECENT - 1).to_string(), "last".into()]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        for unique in [true, false] {
+            let mut known = Known::new(unique);
+            let rows: Vec<u64> = (0..REMEMBERED as u64).collect();
+            assert!(known.admit(&rows, 0).iter().all(|new| *new));
+            assert!(!known.is_incomplete());
+            assert_eq!(
+                known.admit(&[7, u64::MAX, u64::MAX], 0),
+                [false, true, !unique]
+            );
+            assert!(known.is_incomplete());
+            assert!(!known.contains(0));
+            assert_eq!(
+                (known.counts.len(), known.order.len()),
+                match unique {
+                    true => (REMEMBERED, REMEMBERED),
+                    false => (REMEMBERED - 1, REMEMBERED),
+                }
+            );
+        }
     }
 }

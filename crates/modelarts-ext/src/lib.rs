@@ -427,6 +427,7 @@ mod setup;
 #[cfg(test)]
 mod shifting;
 mod sign;
+mod stated;
 mod tail;
 mod tls;
 mod token;

@@ -1,11 +1,22 @@
-//! How a list can fail, besides its requests.
+//! How a list can fail, besides its requests, and after how many of them.
 
 use std::fmt;
 
 /// How many requests a list may take: so many, and of those that its rows need if each
 /// page brings as many as it was asked for, so many times as many.
-pub(crate) const REQUESTS: u64 = 64;
-pub(crate) const REQUESTS_PER_PAGE: u64 = 4;
+const REQUESTS: u64 = 64;
+const REQUESTS_PER_PAGE: u64 = 4;
+/// How far behind what was read a search may look, in rows, where no total is stated.
+const SEARCHED: u64 = 10_000;
+
+/// How many requests a list with so many rows may take. `new`: how many of them a page
+/// brings; `searched`: how many lie before the farthest that a search looked at.
+pub(crate) fn most_requests(rows: u64, new: u32, searched: u64, largest_page: u32) -> u64 {
+    let searched = searched.min(2 * rows + SEARCHED);
+    let step = u64::from((largest_page / 2).max(1));
+    let pages = rows.div_ceil(u64::from(new.max(1))) + searched.div_ceil(step);
+    REQUESTS + REQUESTS_PER_PAGE * pages
+}
 
 /// Why the rest of a list cannot be read.
 #[derive(Clone, Copy, Debug)]

@@ -71,9 +71,13 @@ impl OrderCheck {
         let now: HashSet<u64> = rows.iter().copied().collect();
         let first = self.previous.iter().position(|row| now.contains(row));
         self.at_end = self.previous.is_empty() || self.at_end && first.is_some();
-        let missing = self.previous.drain(first.unwrap_or(0)..);
-        let missing = missing.filter(|row| !now.contains(row));
-        self.pending.extend(missing);
+        let missing = self.previous[first.unwrap_or(0)..].iter();
+        let missing = missing.filter(|row| !now.contains(*row));
+        if self.at_end {
+            self.pending.extend(missing);
+        } else {
+            self.pending.clear();
+        }
         self.previous = rows;
         self.start = start;
         self.total = total;

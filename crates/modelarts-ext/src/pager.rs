@@ -21,12 +21,13 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 use crate::{
     error::{Error, ErrorKind},
     known::Known,
-    list_error::{ListError, REQUESTS, REQUESTS_PER_PAGE},
+    list_error::{self, ListError},
     offset_meaning::{self, Evidence, Meaning, Verdict},
     order_check::OrderCheck,
     page::{Batch, Page, Reading, Source},
     position::{Counts, Position},
     search::Search,
+    stated::Stated,
     window::{Frame, Window},
 };
 
@@ -77,6 +78,8 @@ pub(crate) struct Pager<S: Source> {
     largest: u64,
     meaning: Meaning,
     search: Option<Search>,
+    /// How many rows lie before the end of the farthest page that a search looked at.
+    searched: u64,
     /// How many searches there were since the last new row.
     searches: u32,
     /// How many pages in a row were not full and led no further.
@@ -95,7 +98,7 @@ pub(crate) struct Pager<S: Source> {
     first: bool,
     /// Whether everything comes in one answer.
     single: bool,
-    /// Whether the total binds the list.
+    /// Whether the list may end before all rows came.
     lenient: bool,
     failed: Option<Error>,
     done: bool,
@@ -159,6 +162,7 @@ impl<S: Source> Pager<S> {
                 Meaning::Disputed(0)
             },
             search: None,
+            searched: 0,
             searches: 0,
             idle: 0,
             resumed: read,
@@ -214,9 +218,9 @@ impl<S: Source> Pager<S> {
     fn most_requests(&self) -> u64 {
         let overlap = self.frame.overlap.min(self.frame.max / 2);
         let new = self.frame.size.min(self.frame.max - overlap);
-        let new = new.min(self.half_page.unwrap_or(new)).max(1);
+        let new = new.min(self.half_page.unwrap_or(new));
         let rows = self.largest.max(self.given()).max(self.read);
-        REQUESTS + REQUESTS_PER_PAGE * rows.div_ceil(u64::from(new))
+        list_error::most_requests(rows, new, self.searched, self.frame.max)
     }
 
     /// How many rows came, those before a resumed position included.
@@ -273,10 +277,9 @@ impl<S: Source> Pager<S> {
         batch: Batch<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
         let rows = (batch.items.len() + batch.dropped) as u64;
-        let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
-        let (total, matching) = (positive(batch.total), positive(batch.count));
+        let stated = Stated::new(batch.total, batch.count);
         let long = rows > u64::from(window.limit) && !self.single;
-        let whole = long && window.offset == 0 && total.or(matching) == Some(rows);
+        let whole = long && window.offset == 0 && stated.total.or(stated.count) == Some(rows);
         if long && !whole {
             return Err(self.error(ListError::PageTooLong {
                 rows,
@@ -296,21 +299,13 @@ impl<S: Source> Pager<S> {
         }
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
-        // Other counts may be those of the page.
-        let alone = window.start == 0 && !full;
-        let matching = matching.filter(|count| *count > rows || *count == rows && alone);
-        let all = match (matching, batch.count) {
-            (Some(matching), _) => Some(matching),
-            // The total may count more than the conditions admit.
-            (None, Some(_)) if self.source.is_filtered() => None,
-            _ => total,
-        };
-        let unfiltered = total.filter(|_| !self.source.is_filtered());
-        let more = all.max(unfiltered).is_some_and(|all| all > end);
-        let changed = all != self.required;
-        self.required = all;
-        self.least = self.least.map_or(all, |least| Some(least.min(all?)));
-        self.largest = self.largest.max(all.max(unfiltered).unwrap_or(0));
+        let only = window.start == 0 && !full;
+        let bounds = stated.of_page(rows, only, self.source.is_filtered());
+        let more = bounds.most.is_some_and(|most| most > end);
+        let changed = bounds.all != self.required;
+        self.required = bounds.all;
+        self.least = self.least.into_iter().chain(bounds.all).min();
+        self.largest = self.largest.max(bounds.most.unwrap_or(0));
 
         if self.search.is_none()
             && self.meaning.is_known()
@@ -328,12 +323,17 @@ impl<S: Source> Pager<S> {
             .map(|item| self.source.key(item))
             .collect();
         let hashes = self.known.hashes(&keys);
-        if !self.settle_meaning(&window, rows, total.max(matching), &hashes)? {
+        if !self.settle_meaning(&window, rows, bounds.most, &hashes)? {
             return Ok(None);
         }
         if self.again.is_none() {
             let known = &self.known;
             self.unordered |= self.order.is_broken_by(&hashes, |row| known.contains(row));
+        }
+        if (self.unordered || self.again.is_some()) && self.known.is_incomplete() {
+            // Rows that are not known would come again.
+            let missing = self.again.as_ref().and_then(|end| end.missing);
+            return Err(self.ended_early(missing));
         }
         // In a search, and where rows are missing in between, nothing is expected.
         let overlap = match self.search {
@@ -366,9 +366,9 @@ impl<S: Source> Pager<S> {
         if fresh > 0 {
             self.searches = 0;
         }
-        self.uncertain |= !self.order.explains(&hashes, window.start, all);
+        self.uncertain |= !self.order.explains(&hashes, window.start, bounds.all);
         self.known.confirm(&hashes, changed || fresh > 0);
-        self.order.take(hashes, window.start, all);
+        self.order.take(hashes, window.start, bounds.all);
 
         let unique = self.source.is_unique();
         let read = keys.len();
@@ -380,7 +380,10 @@ impl<S: Source> Pager<S> {
         self.known.remember(kept.map(|(_, (key, _))| key));
 
         self.uncounted += batch.dropped as u64;
-        self.total = matching.filter(|count| *count > end).or(total);
+        self.total = bounds
+            .matching
+            .filter(|count| *count > end)
+            .or(stated.total);
         self.idle = if further { 0 } else { self.idle + 1 };
         if !full {
             self.done = !more || self.idle > PATIENCE;
@@ -403,7 +406,7 @@ impl<S: Source> Pager<S> {
         }
         Ok(Some(Page {
             items,
-            total,
+            total: stated.total,
             dropped: batch.dropped,
             position: self.position(),
             told: batch.told,
@@ -535,6 +538,7 @@ impl<S: Source> Pager<S> {
         // without rows lies behind the end of the list.
         let max = u64::from(self.frame.max);
         let step = if rows == 0 { max } else { rows.min(max) } / 2;
+        self.searched = self.searched.max(window.start + rows);
         self.search = search.next(window.start, step, more && rows > 0);
         if self.search.is_none() {
             // Nothing of what was read is there any more. If that is certain, then

@@ -1,0 +1,49 @@
+//! How many rows a list has, as the service says.
+
+/// The two numbers of an answer. The documents say that `total` counts all rows and `count`
+/// those that match the conditions; some services count only the rows of the page in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stated {
+    pub(crate) total: Option<u64>,
+    pub(crate) count: Option<u64>,
+}
+
+impl Stated {
+    pub(crate) fn new(total: Option<i64>, count: Option<i64>) -> Self {
+        let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
+        Self {
+            total: positive(total),
+            count: positive(count),
+        }
+    }
+
+    /// The numbers of a page with so many rows. `only`: it is short, and the first one.
+    pub(crate) fn of_page(self, rows: u64, only: bool, filtered: bool) -> Bounds {
+        let matching = self
+            .count
+            .filter(|count| *count > rows || *count == rows && only);
+        // The total may count more than the conditions admit.
+        let total = self.total.filter(|_| !filtered);
+        let all = match (matching, self.count) {
+            (Some(matching), _) => Some(matching),
+            (None, Some(_)) => total,
+            (None, None) => self.total,
+        };
+        Bounds {
+            matching,
+            all,
+            most: all.max(total),
+        }
+    }
+}
+
+/// How many rows a list has, as far as a page tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The rows that match the conditions, where they are counted.
+    pub(crate) matching: Option<u64>,
+    /// The rows that the list must have.
+    pub(crate) all: Option<u64>,
+    /// The rows that it may have.
+    pub(crate) most: Option<u64>,
+}
