@@ -51,10 +51,10 @@ pub(crate) struct Scan {
 
 impl Scan {
     fn of(&self, group: Option<Pid>, run: &OsStr) -> Vec<Pid> {
-        let group = group.map_or(0, |group| group.as_raw_nonzero().get());
+        let group = group.map(|group| group.as_raw_nonzero().get());
         let processes = self.processes.iter().flatten();
         let of = processes.filter(|process| {
-            process.group == group || (!run.is_empty() && process.run == run.as_bytes())
+            Some(process.group) == group || (!run.is_empty() && process.run == run.as_bytes())
         });
         of.map(|process| process.id).collect()
     }
@@ -109,9 +109,9 @@ impl ProcessTable {
         let begun = self.begun.load(Ordering::SeqCst);
         let mut latest = self.latest.lock().await;
         if latest.number <= begun {
-            let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
             let table = Arc::clone(self);
             let scan = spawn_blocking(move || {
+                let number = table.begun.fetch_add(1, Ordering::SeqCst) + 1;
                 let start = Instant::now();
                 let processes = processes(&table.jobs, table.since);
                 Scan {
@@ -257,9 +257,12 @@ mod tests {
     async fn all_who_ask_at_the_same_time_share_a_scan() {
         let place = tempfile::tempdir().unwrap();
         let table = ProcessTable::new(place.path());
-        let ask = || futures::future::join_all((0..20).map(|_| table.scan()));
         for number in 1..=3 {
-            for scan in ask().await {
+            let held = table.latest.lock().await;
+            let mut all = futures::future::join_all((0..20).map(|_| table.scan()));
+            assert!(futures::poll!(&mut all).is_pending());
+            drop(held);
+            for scan in all.await {
                 assert_eq!(scan.number, number);
             }
             assert_eq!(table.begun.load(Ordering::SeqCst), number);

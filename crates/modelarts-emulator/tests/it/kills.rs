@@ -117,8 +117,8 @@ async fn send(
     Some((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// The program, whose messages nobody reads.
-async fn start(place: &Path, flags: &[&str]) -> Program {
+/// The program, whose messages are taken and thrown away.
+pub(crate) async fn start(place: &Path, flags: &[&str]) -> Program {
     let mut program = serve_with(place, flags).await;
     let mut messages = program.child.stderr.take().unwrap();
     tokio::spawn(async move { tokio::io::copy(&mut messages, &mut tokio::io::sink()).await });
