@@ -9,6 +9,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use walkdir::WalkDir;
 #[derive(Clone, Debug)]
 pub(crate) struct Confined {
     root: PathBuf,
+    /// Of directories that are made in it.
+    mode: u32,
 }
 
 /// What [`copy`] does with a link that leads out and with what is neither file nor directory.
@@ -31,12 +34,24 @@ pub(crate) enum Stray {
 }
 
 impl Confined {
-    /// Makes `root` if it does not exist.
+    /// Makes `root` if it does not exist. What is made is for this user alone.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
-        fs::create_dir_all(root)?;
+        let mode = 0o700;
+        let mut directories = fs::DirBuilder::new();
+        directories.recursive(true).mode(mode).create(root)?;
         Ok(Self {
             root: root.canonicalize()?,
+            mode,
         })
+    }
+
+    /// Directories that are made in it get the mode that the process's umask leaves: whoever may
+    /// look into the root may look into them.
+    pub(crate) fn by_umask(self) -> Self {
+        Self {
+            mode: 0o777,
+            ..self
+        }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -62,7 +77,7 @@ impl Confined {
     /// so is the result; therefore only a link has to be resolved.
     fn step(&self, parent: &Path, name: &OsStr, asked: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
-        match fs::create_dir(&path) {
+        match fs::DirBuilder::new().mode(self.mode).create(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

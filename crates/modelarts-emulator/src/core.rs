@@ -83,6 +83,7 @@ pub(crate) struct Parts {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: Store,
+    pub(crate) journal: Journal,
     pub(crate) observer: Option<Observer>,
 }
 
@@ -108,7 +109,7 @@ impl Core {
             runner: parts.runner,
             faults: Faults::default(),
             counts: Counts::default(),
-            journal: Journal::default(),
+            journal: parts.journal,
             choices: parts.choices,
             observer: parts.observer,
             closing: watch::Sender::new(false),

@@ -23,7 +23,7 @@ use crate::events::Wording;
 use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
-use crate::journal::Recorded;
+use crate::journal::{Journal, Recorded};
 use crate::lifecycle::{RestartOn, Stop};
 use crate::metrics::Metrics;
 use crate::observe::{Exchange, Observer};
@@ -265,6 +265,7 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    show_secrets: bool,
     simulated: Option<Script>,
     choices: Choices,
     seeds: Vec<Seeds>,
@@ -306,6 +307,7 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            show_secrets: false,
             simulated: None,
             choices: Choices::default(),
             seeds: Vec::new(),
@@ -382,6 +384,13 @@ impl Builder {
     /// is known to do that. Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
+        self
+    }
+
+    /// Whether [`Emulator::last_requests`] and `/_emulator/requests/last` show the values of
+    /// environment variables and of credentials in bodies. Default: no, they are `***`.
+    pub fn show_secrets(mut self, on: bool) -> Self {
+        self.show_secrets = on;
         self
     }
 
@@ -516,8 +525,9 @@ impl Builder {
         };
         let data_dir = place(&self.data_dir, "data");
         let obs_root = place(&self.obs_root, "obs");
-        let obs =
-            Confined::create(&obs_root).map_err(|error| StartError::Directory(obs_root, error))?;
+        let obs = Confined::create(&obs_root)
+            .map_err(|error| StartError::Directory(obs_root, error))?
+            .by_umask();
         let data =
             Confined::create(&data_dir).map_err(|error| StartError::Directory(data_dir, error))?;
         // Before anything else: who holds the database may touch what is in the directory.
@@ -605,6 +615,7 @@ impl Builder {
             scheduler,
             runner,
             metrics,
+            journal: Journal::new(self.show_secrets),
             observer: self.observer,
         });
         resume::resume(&core).map_err(unusable)?;

@@ -11,8 +11,21 @@ const KEPT: usize = 256;
 /// The most bytes of a body that is kept.
 const BODY: usize = 64 << 10;
 
+/// In the place of a value that is not shown.
+const MASK: &str = "***";
+/// Members whose names have one of these, in any case, are credentials.
+const SECRET: [&str; 6] = [
+    "password",
+    "secret",
+    "token",
+    "credential",
+    "access_key",
+    "private_key",
+];
+
 /// A request for an operation, with a valid signature for the right project, and how it was
-/// answered. It holds no credentials.
+/// answered. It holds no headers; in its body the values of environment variables and of credentials
+/// are `***`, unless [`Builder::show_secrets`](crate::Builder::show_secrets) is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Recorded {
@@ -44,13 +57,59 @@ impl Recorded {
     }
 }
 
+/// Masks environment variables, members with names of credentials, and hyper-parameters that are
+/// said to be sensitive.
+fn mask(body: &mut Value) {
+    match body {
+        Value::Array(items) => items.iter_mut().for_each(mask),
+        Value::Object(members) => {
+            let constraint = members.get("constraint");
+            let sensitive = constraint.is_some_and(|it| it["sensitive"] == true);
+            for (name, value) in members {
+                let name = name.to_ascii_lowercase();
+                if name == "environments"
+                    || SECRET.iter().any(|part| name.contains(part))
+                    || (sensitive && name == "value")
+                {
+                    mask_all(value);
+                } else {
+                    mask(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn mask_all(value: &mut Value) {
+    match value {
+        Value::Null => {}
+        Value::Array(items) => items.iter_mut().for_each(mask_all),
+        Value::Object(members) => members.values_mut().for_each(mask_all),
+        value => *value = MASK.into(),
+    }
+}
+
 /// The last requests, the oldest first.
-#[derive(Debug, Default)]
-pub(crate) struct Journal(Mutex<VecDeque<Recorded>>);
+#[derive(Debug)]
+pub(crate) struct Journal {
+    requests: Mutex<VecDeque<Recorded>>,
+    show_secrets: bool,
+}
 
 impl Journal {
-    pub(crate) fn add(&self, recorded: Recorded) {
-        let mut all = self.0.lock();
+    pub(crate) fn new(show_secrets: bool) -> Self {
+        Self {
+            requests: Mutex::default(),
+            show_secrets,
+        }
+    }
+
+    pub(crate) fn add(&self, mut recorded: Recorded) {
+        if !self.show_secrets {
+            mask(&mut recorded.body);
+        }
+        let mut all = self.requests.lock();
         if all.len() == KEPT {
             all.pop_front();
         }
@@ -58,10 +117,10 @@ impl Journal {
     }
 
     pub(crate) fn all(&self) -> Vec<Recorded> {
-        self.0.lock().iter().cloned().collect()
+        self.requests.lock().iter().cloned().collect()
     }
 
     pub(crate) fn clear(&self) {
-        self.0.lock().clear();
+        self.requests.lock().clear();
     }
 }

@@ -118,6 +118,9 @@ struct Serve {
     /// Refuse jobs that write to where an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
+    /// Show the values of environment variables and of credentials in /_emulator/requests/last.
+    #[arg(long)]
+    show_secrets: bool,
     /// Install no packages from requirements.txt.
     #[arg(long)]
     no_packages: bool,
@@ -326,6 +329,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
         .log_cap(arguments.log_cap)
         .job_quota(arguments.job_quota)
         .one_job_per_output(arguments.one_job_per_output)
+        .show_secrets(arguments.show_secrets)
         .install_packages(!arguments.no_packages);
     for pool in arguments.pool {
         builder = builder.pool(pool);

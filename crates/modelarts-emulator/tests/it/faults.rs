@@ -356,3 +356,31 @@ async fn what_was_asked_can_be_read_without_its_credentials() {
     assert_eq!(last.len(), 256);
     assert!(last.iter().all(|request| request.path.ends_with("/y")));
 }
+
+/// Variables and credentials are not for whoever reads the last requests, unless that is asked for.
+#[tokio::test]
+async fn secrets_of_requests_are_masked_unless_asked_for() {
+    let body = json!({
+        "metadata": {"name": "secrets", "description": "a token"},
+        "algorithm": {
+            "environments": {"HF_TOKEN": "hf_1", "MODE": "fast"},
+            "parameters": [
+                {"name": "key", "value": "k-1", "constraint": {"sensitive": true}},
+                {"name": "steps", "value": "7", "constraint": {"sensitive": false}},
+            ],
+        },
+        "spec": {"remote": [{"userPassword": "p", "Access_Key": 5, "token": null, "port": 22}]},
+    });
+    let mut masked = body.clone();
+    masked["algorithm"]["environments"] = json!({"HF_TOKEN": "***", "MODE": "***"});
+    masked["algorithm"]["parameters"][0]["value"] = "***".into();
+    masked["spec"]["remote"][0] =
+        json!({"userPassword": "***", "Access_Key": "***", "token": null, "port": 22});
+    for (show, expected) in [(false, &masked), (true, &body)] {
+        let site = Site::with(|builder| builder.show_secrets(show)).await;
+        site.client.post("/training-jobs", &body).await;
+        let last = control(&site, reqwest::Method::GET, "/requests/last", &json!(null)).await;
+        assert_eq!(last.json()[0]["body"], *expected, "{show}");
+        assert_eq!(site.emulator.last_requests()[0].body, *expected, "{show}");
+    }
+}

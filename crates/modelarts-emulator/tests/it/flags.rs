@@ -129,6 +129,7 @@ async fn flags_of_jobs_that_run() {
     let directory = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let flags = json!({
         "datasets": directory("sets"), "nfs-root": directory("nfs"), "no-packages": true,
+        "show-secrets": true,
     });
     let config = file(place.path(), "config.json", &flags);
     // It is asked so often that its messages would fill a pipe that nobody reads.
@@ -138,6 +139,7 @@ async fn flags_of_jobs_that_run() {
         "code_dir": "/bucket/code/",
         "engine": {"image_url": "org/image:1"},
         "command": "cat $data_url/rose $MA_HOME/nfs/a",
+        "environments": {"MODE": "fast"},
         "inputs": [{
             "name": "data_url", "access_method": "env",
             "remote": {"dataset": {"id": "flowers", "version_id": "v1"}},
@@ -148,6 +150,12 @@ async fn flags_of_jobs_that_run() {
         "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/share", "local_path": "/home/ma-user/nfs"}}],
     });
     let id = create(&program, &job).await;
+    // --show-secrets
+    let url = format!("{}/_emulator/requests/last", program.client.url);
+    let last = program.client.http.get(url).send().await.unwrap();
+    let last: Value = serde_json::from_str(&last.text().await.unwrap()).unwrap();
+    let created = &last[0]["body"]["algorithm"];
+    assert_eq!(created["environments"], json!({"MODE": "fast"}));
     // There is no one to wait with: it is asked until it has ended.
     while !["Completed", "Failed", "Abnormal"]
         .contains(&status(&program, &id).await["phase"].as_str().unwrap())

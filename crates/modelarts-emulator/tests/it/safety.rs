@@ -1,7 +1,9 @@
 //! Each point of design decision 13: a web page must not be able to start a job.
 
+use std::fs::Permissions;
 use std::net::SocketAddr;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use modelarts_emulator::{Emulator, StartError, Timing};
 use reqwest::Method;
@@ -529,4 +531,38 @@ async fn nothing_prints_the_secret_key() {
         !debug.contains("a-secret") && !debug.contains("a-token"),
         "{debug}"
     );
+}
+
+/// Other users cannot look into the directories of the emulator; those that it was given stay as
+/// they are.
+#[tokio::test]
+async fn directories_that_it_makes_are_for_its_user_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| {
+        let metadata = std::fs::metadata(path).unwrap();
+        format!("{:o}", metadata.permissions().mode() & 0o777)
+    };
+    let run = async |data: &Path, obs: &Path| {
+        let site = Site::with(|builder| builder.data_dir(data).obs_root(obs)).await;
+        let id = site.run(&site.script("private", "")).await;
+        let worker = site.worker(&id);
+        worker.ancestors().take(4).map(mode).collect::<Vec<_>>()
+    };
+    let (data, obs) = (place.path().join("a/data"), place.path().join("b/obs"));
+    assert_eq!(run(&data, &obs).await, ["700"; 4]);
+    for made in [
+        &data,
+        &place.path().join("a"),
+        &obs,
+        &place.path().join("b"),
+    ] {
+        assert_eq!(mode(made), "700", "{}", made.display());
+    }
+    let (data, obs) = (place.path().join("data"), place.path().join("obs"));
+    for given in [&data, &obs] {
+        std::fs::create_dir(given).unwrap();
+        std::fs::set_permissions(given, Permissions::from_mode(0o755)).unwrap();
+    }
+    assert_eq!(run(&data, &obs).await, ["700", "700", "700", "755"]);
+    assert_eq!(mode(&obs), "755");
 }
