@@ -9,6 +9,11 @@ const REQUESTS_PER_PAGE: u64 = 4;
 /// How far behind what was read a search may look, in rows, where no total is stated.
 const SEARCHED: u64 = 10_000;
 
+/// How often a list is read again while its rows change places.
+pub(crate) const TIMES_UNORDERED: u32 = 16;
+/// The same, because rows were inserted and removed at the same time, which looks alike.
+pub(crate) const TIMES_UNCERTAIN: u32 = 2;
+
 /// How many requests a list with so many rows may take. `new`: how many of them a page
 /// brings; `searched`: how many lie before the farthest that a search looked at.
 pub(crate) fn most_requests(rows: u64, new: u32, searched: u64, largest_page: u32) -> u64 {

@@ -50,9 +50,16 @@ impl OrderCheck {
     }
 
     /// Whether the rows of a page that begins with row `start` are where they must be if,
-    /// since the page before, rows were either inserted or removed: moved by no more than
-    /// the total has changed. If both happened, rows may have changed places as well.
-    pub(crate) fn explains(&self, rows: &[u64], start: u64, total: Option<u64>) -> bool {
+    /// since the page before, rows were inserted or removed in one place: as far away as the
+    /// total has changed, or where they were, and without a new row before them. In other
+    /// cases rows may have changed places as well.
+    pub(crate) fn explains(
+        &self,
+        rows: &[u64],
+        start: u64,
+        total: Option<u64>,
+        is_known: impl Fn(u64) -> bool,
+    ) -> bool {
         let (Some(before), Some(now)) = (self.total, total) else {
             return true;
         };
@@ -63,7 +70,9 @@ impl OrderCheck {
             let now = start + places.get(row).copied()?? as u64;
             Some(now.cast_signed() - before.cast_signed())
         });
-        common.all(|moved| (changed.min(0)..=changed.max(0)).contains(&moved))
+        let first = rows.iter().position(|row| previous.contains_key(row));
+        let new = first.is_some_and(|first| rows[..first].iter().any(|row| !is_known(*row)));
+        !new && common.all(|moved| moved == 0 || moved == changed)
     }
 
     /// Takes the page that the next one is compared with.
@@ -143,16 +152,17 @@ mod tests {
         let explains = |page: &[u64], start, total| {
             let mut check = OrderCheck::default();
             check.take(vec![1, 2, 3, 4], 10, Some(20));
-            check.explains(page, start, Some(total))
+            check.explains(page, start, Some(total), |row| row < 5)
         };
         assert!(explains(&[3, 4, 5], 12, 20));
         // One or two inserted, at the head or farther behind; two removed.
         assert!(explains(&[2, 3, 4], 12, 21));
-        assert!(explains(&[2, 3, 4], 12, 22));
         assert!(explains(&[3, 4, 5], 12, 22));
         assert!(explains(&[4], 11, 18));
         assert!(explains(&[7, 8], 12, 21));
         assert!(!explains(&[2, 3, 4], 12, 20));
+        assert!(!explains(&[2, 3, 4], 12, 22));
+        assert!(!explains(&[9, 3, 4], 11, 20));
         assert!(!explains(&[4, 5], 12, 20));
         assert!(!explains(&[2, 3, 4], 12, 18));
     }

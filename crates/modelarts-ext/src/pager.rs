@@ -44,10 +44,6 @@ const SAVED_OF_A_RUN: u32 = 75;
 /// while the service says that there is more.
 const PATIENCE: u32 = 1;
 
-/// How often a list is read again because rows were inserted and removed at the same time,
-/// which looks as if they had changed places.
-const TIMES: u32 = 2;
-
 /// How many searches without a new row in between are enough.
 const SEARCHES: u32 = 10;
 
@@ -63,7 +59,7 @@ pub(crate) struct Pager<S: Source> {
     flight: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
     /// Half of the rows of the shortest page, where pages are shorter than asked for.
     half_page: Option<u32>,
-    /// How many requests were sent.
+    /// How many requests were sent since the list was begun, or begun again.
     requests: u64,
     /// How many rows lie before the end of the last page.
     read: u64,
@@ -138,11 +134,7 @@ impl<S: Source> Pager<S> {
                 meaning: sure.unwrap_or(pagination.offset),
                 size: reading.size,
                 max: pagination.max_limit.unwrap_or(reading.size).max(1),
-                overlap: if unique {
-                    OVERLAP_OF_IDS
-                } else {
-                    OVERLAP_OF_ROWS
-                },
+                overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(unique)],
             },
             known,
             order,
@@ -326,10 +318,11 @@ impl<S: Source> Pager<S> {
         if !self.settle_meaning(&window, rows, bounds.most, &hashes)? {
             return Ok(None);
         }
-        if self.again.is_none() {
-            let known = &self.known;
-            self.unordered |= self.order.is_broken_by(&hashes, |row| known.contains(row));
-        }
+        let known = |row| self.known.contains(row);
+        self.unordered |= self.again.is_none() && self.order.is_broken_by(&hashes, known);
+        let explained = self
+            .order
+            .explains(&hashes, window.start, bounds.all, known);
         if (self.unordered || self.again.is_some()) && self.known.is_incomplete() {
             // Rows that are not known would come again.
             let missing = self.again.as_ref().and_then(|end| end.missing);
@@ -366,7 +359,7 @@ impl<S: Source> Pager<S> {
         if fresh > 0 {
             self.searches = 0;
         }
-        self.uncertain |= !self.order.explains(&hashes, window.start, bounds.all);
+        self.uncertain |= !explained;
         self.known.confirm(&hashes, changed || fresh > 0);
         self.order.take(hashes, window.start, bounds.all);
 
@@ -482,13 +475,20 @@ impl<S: Source> Pager<S> {
         let resumed = self.known.is_incomplete();
         let times = self.again.as_ref().map_or(0, |end| end.times);
         let new = self.again.as_ref().is_none_or(|end| end.given < given);
-        let uncertain = self.uncertain && !resumed && self.required.is_some() && times < TIMES;
+        let uncertain = self.uncertain
+            && !resumed
+            && self.required.is_some()
+            && times < list_error::TIMES_UNCERTAIN;
+        let unordered = self.unordered && times < list_error::TIMES_UNORDERED;
         if missing.is_none() && !self.unordered && !uncertain {
             return;
         }
-        if resumed || self.required.is_none() || !(new || self.unordered || uncertain) {
+        if resumed || self.required.is_none() || !(new || unordered || uncertain) {
             self.failed = Some(self.ended_early(missing));
             return;
+        }
+        if self.again.is_none() {
+            self.requests = 0;
         }
         self.again = Some(End {
             position: self.position(),
@@ -563,11 +563,7 @@ impl<S: Source> Pager<S> {
             read: self.read,
             more: self.known.has_forgotten() || last.len() < self.known.len(),
             last,
-            counts: self
-                .meaning
-                .is_known()
-                .then(|| Counts::of(self.frame.meaning))
-                .flatten(),
+            counts: Counts::of(self.frame.meaning).filter(|_| self.meaning.is_known()),
         }
     }
 

@@ -202,3 +202,62 @@ async fn the_caller_can_say_what_the_offset_counts() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_page_that_is_longer_than_asked_for_is_the_whole_list_or_an_error() {
+    let server = Server::start([details(), events(300, 0..300), events(9000, 0..300)]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = job(&client).await;
+    let all = job.events().collect(1000).await.unwrap();
+    assert_eq!(all.len(), 300);
+    assert_eq!(all[299].message(), "event 299");
+    let error = refused(job.events().collect(1000).await);
+    assert_eq!(
+        message(&error),
+        "ListTrainingJobEvents: the service answered 300 rows where at most 100 were asked for \
+         (offset 0), and a page must not be longer than its limit; it seems to ignore the limit, \
+         so the list cannot be read in pages: call the operation itself"
+    );
+    assert!(!error.is_retryable());
+    assert_eq!(queries(&server), ["limit=100&offset=0&order=asc"; 2]);
+}
+
+#[tokio::test]
+async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
+    let server = Server::start([
+        details(),
+        events(150, 0..100),
+        // It says 150, and there are 120 for the time being.
+        events(150, 84..120),
+        events(150, 104..120),
+        events(150, 112..120),
+        // Read again from the beginning.
+        events(150, 0..100),
+        events(150, 96..120),
+        events(150, 116..120),
+        events(150, 118..120),
+        // Read on.
+        events(150, 104..150),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = job(&client).await;
+    let mut rows = job.events().offset_is(Offset::Record).in_flight(1).stream();
+    let mut read = Vec::new();
+    let error = loop {
+        match rows.try_next().await {
+            Ok(row) => read.push(row.unwrap().message().to_owned()),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        message(&error),
+        "ListTrainingJobEvents: the list ended after 120 of the 150 rows that the service stated; \
+         read on from the position of this error, or read it again"
+    );
+    let position = error.position().unwrap().clone();
+    let rest = job.events().resume(position).collect(1000).await.unwrap();
+    read.extend(rest.iter().map(|row| row.message().to_owned()));
+    let expected: Vec<String> = (0..150).map(|number| format!("event {number}")).collect();
+    assert_eq!(read, expected);
+}
