@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -20,6 +20,9 @@ pub trait List {
     fn nothing(&mut self);
     /// Begins anew.
     fn begin(&mut self);
+    /// How many bytes the space for one more element takes that must be made for it, and how
+    /// many bytes the space takes that there is until then; zeros while there is room.
+    fn growth(&mut self) -> (usize, usize);
     /// Adds the element that is read, if it says something.
     fn add(&mut self, read: Read<'_>) -> bool;
 }
@@ -30,6 +33,8 @@ pub trait Table {
     fn nothing(&mut self);
     /// Begins anew.
     fn begin(&mut self);
+    /// How many bytes one more name with its value takes, without what they hold.
+    fn growth(&mut self) -> usize;
     /// Adds the value that is read, if it says something.
     fn put(&mut self, name: String, read: Read<'_>);
 }
@@ -44,12 +49,30 @@ pub trait Wrapper {
     fn inner(&mut self) -> &mut Self::Inner;
 }
 
+/// What [`List::growth`] of a `Vec` is: it doubles its space.
+fn growth_of<T>(list: &Vec<T>) -> (usize, usize) {
+    if list.len() < list.capacity() {
+        return (0, 0);
+    }
+    let now = list.capacity() * size_of::<T>();
+    ((2 * now).max(4 * size_of::<T>()), now)
+}
+
+/// What [`Table::growth`] is. A table has nodes for eleven entries, which are half full in
+/// the worst case.
+fn growth_of_table<T>(is_empty: bool) -> usize {
+    size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
+}
+
 impl<T: Lenient> List for Vec<T> {
     fn nothing(&mut self) {
-        self.clear();
+        *self = Self::new();
     }
     fn begin(&mut self) {
-        self.clear();
+        *self = Self::new();
+    }
+    fn growth(&mut self) -> (usize, usize) {
+        growth_of(self)
     }
     fn add(&mut self, read: Read<'_>) -> bool {
         let mut slot = None;
@@ -72,6 +95,9 @@ impl<T: Lenient> Table for BTreeMap<String, T> {
     fn begin(&mut self) {
         self.clear();
     }
+    fn growth(&mut self) -> usize {
+        growth_of_table::<T>(self.is_empty())
+    }
     fn put(&mut self, name: String, read: Read<'_>) {
         let mut slot = None;
         if read(T::element(&mut slot)) {
@@ -86,6 +112,9 @@ impl Table for Map<String, Value> {
     }
     fn begin(&mut self) {
         self.clear();
+    }
+    fn growth(&mut self) -> usize {
+        growth_of_table::<Value>(self.is_empty())
     }
     fn put(&mut self, name: String, read: Read<'_>) {
         let mut slot = None;
@@ -137,6 +166,9 @@ impl<W: Wrapper<Inner: List>> List for Option<W> {
     fn begin(&mut self) {
         inner(self).begin();
     }
+    fn growth(&mut self) -> (usize, usize) {
+        inner(self).growth()
+    }
     fn add(&mut self, read: Read<'_>) -> bool {
         inner(self).add(read)
     }
@@ -148,6 +180,9 @@ impl<W: Wrapper<Inner: Table>> Table for Option<W> {
     }
     fn begin(&mut self) {
         inner(self).begin();
+    }
+    fn growth(&mut self) -> usize {
+        inner(self).growth()
     }
     fn put(&mut self, name: String, read: Read<'_>) {
         inner(self).put(name, read);
@@ -163,12 +198,25 @@ pub(crate) fn elements<'de, A: SeqAccess<'de>>(
     let level = pass.enter();
     list.begin();
     if pass.salvages() {
-        while let Some(element) = seq.next_element()? {
-            salvage(list, pass, &level, element);
+        loop {
+            let before = pass.room();
+            let mut element = None;
+            let next = Target::Cell(&mut element).in_pass(pass);
+            if seq.next_element_seed(next)?.is_none() {
+                return Ok(());
+            }
+            let held = before - pass.room();
+            make_room(list, pass)?;
+            if salvage(list, pass, &level, element.unwrap_or_default())? {
+                pass.give_back(held);
+            } else {
+                pass.restore(before);
+            }
         }
-        return Ok(());
     }
     loop {
+        let before = pass.room();
+        make_room(list, pass)?;
         let mut outcome = Ok(None);
         let added = list.add(&mut |place| {
             outcome = seq.next_element_seed(place.in_pass(pass));
@@ -179,8 +227,38 @@ pub(crate) fn elements<'de, A: SeqAccess<'de>>(
         }
         if !added {
             level.dropped(None);
+            pass.restore(before);
         }
     }
+}
+
+/// Reads the elements of a list of any JSON.
+pub(crate) fn cells<'de, A: SeqAccess<'de>>(
+    items: &mut Vec<Value>,
+    pass: &Pass,
+    mut seq: A,
+) -> Result<(), A::Error> {
+    loop {
+        make_room(items, pass)?;
+        let mut item = None;
+        let next = Target::Cell(&mut item).in_pass(pass);
+        if seq.next_element_seed(next)?.is_none() {
+            return Ok(());
+        }
+        items.push(item.unwrap_or_default());
+    }
+}
+
+/// Takes the memory for one more element.
+fn make_room<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
+    pass.count()?;
+    let (needed, freed) = list.growth();
+    if needed > 0 {
+        // The elements are moved: for a moment there are both.
+        pass.take(needed)?;
+        pass.give_back(freed);
+    }
+    Ok(())
 }
 
 /// Reads the only element of a list, which comes without one.
@@ -212,13 +290,19 @@ pub(crate) fn alone<'de, A: MapAccess<'de>>(
         return only(list, pass, |reader| reader.visit_map(map));
     }
     list.begin();
-    let map = serde::de::value::MapAccessDeserializer::new(map);
-    salvage(list, pass, &level, serde::Deserialize::deserialize(map)?);
+    let mut element = None;
+    Target::Cell(&mut element).in_pass(pass).visit_map(map)?;
+    salvage(list, pass, &level, element.unwrap_or_default())?;
     Ok(())
 }
 
-/// Reads one element; what cannot be read is left out.
-fn salvage(list: &mut dyn List, pass: &Pass, level: &Level<'_>, element: Value) {
+/// Reads one element, and says whether it was added; what cannot be read is left out.
+fn salvage<E: Error>(
+    list: &mut dyn List,
+    pass: &Pass,
+    level: &Level<'_>,
+    element: Value,
+) -> Result<bool, E> {
     let mut element = Some(element);
     let mut outcome = Ok(());
     let added = list.add(&mut |place| {
@@ -230,6 +314,8 @@ fn salvage(list: &mut dyn List, pass: &Pass, level: &Level<'_>, element: Value) 
     if !added {
         level.dropped(outcome.err().map(|error| error.to_string()));
     }
+    pass.go_on()?;
+    Ok(added)
 }
 
 /// Reads names with values.
@@ -238,7 +324,9 @@ pub(crate) fn entries<'de, A: MapAccess<'de>>(
     pass: &Pass,
     mut map: A,
 ) -> Result<(), A::Error> {
-    while let Some(name) = map.next_key()? {
+    while let Some(name) = map.next_key::<String>()? {
+        pass.count()?;
+        pass.take(name.len() + table.growth())?;
         let mut outcome = Ok(());
         table.put(name, &mut |place| {
             outcome = map.next_value_seed(place.in_pass(pass));

@@ -1,5 +1,7 @@
 //! Turns answers into types: strictly first, leniently in lists when that fails.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use progenitor_client::{Error, ResponseValue};
 use reqwest::StatusCode;
@@ -25,41 +27,80 @@ pub trait Observer: Send + Sync {
         let _ = text;
         None
     }
+
+    /// Whether the time of the call is over, so that decoding ends with an error. It is asked
+    /// now and then while an answer is decoded.
+    fn is_late(&self) -> bool {
+        false
+    }
 }
 
 /// Decodes a body.
 ///
 /// A list element that cannot be understood is left out, and counted. Bytes that are not
-/// UTF-8 are read as U+FFFD.
+/// UTF-8 are read as U+FFFD. A body that would take more than 4 times its length in memory,
+/// itself included, and more than 8 MiB besides, is refused.
 ///
 /// # Errors
 /// What is wrong, when more than an element of a list is. The message begins
 /// with the path of the value, such as `status.duration: invalid type …`.
 pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
+    within(body, None)
+}
+
+/// As [`body`], as long as the observer says.
+fn within<T: Lenient>(
+    body: &[u8],
+    observer: Option<&Arc<dyn Observer>>,
+) -> Result<(T, Dropped), serde_json::Error> {
     let mut slot = None;
-    let dropped = fill(&mut slot, body)?;
+    let dropped = fill(&mut slot, body, observer)?;
     slot.map(|value| (value, dropped)).ok_or_else(nothing)
 }
 
 /// As [`body`], for any type.
-fn fill(slot: &mut dyn Slot, body: &[u8]) -> Result<Dropped, serde_json::Error> {
+fn fill(
+    slot: &mut dyn Slot,
+    body: &[u8],
+    observer: Option<&Arc<dyn Observer>>,
+) -> Result<Dropped, serde_json::Error> {
     // Text that is checked once, as a whole, need not be checked name by name. What is not
     // UTF-8 in it becomes U+FFFD; it may stand in a field that nobody reads.
-    let lossy;
-    let text = match std::str::from_utf8(body) {
-        Ok(text) => text,
+    let copy;
+    let (text, copied) = match std::str::from_utf8(body) {
+        Ok(text) => (text, 0),
         Err(_) => {
-            lossy = String::from_utf8_lossy(body);
-            &*lossy
+            copy = lossy(body);
+            (&*copy, copy.capacity())
         }
     };
-    let pass = Pass::default();
-    if strictly(slot.place().in_pass(&pass), text).is_ok() {
-        return Ok(pass.end());
+    let pass = Pass::over(body.len(), copied, observer.cloned());
+    match strictly(slot.place().in_pass(&pass), text) {
+        Ok(()) => return Ok(pass.end()),
+        Err(error) if pass.is_stopped() => return Err(error),
+        Err(_) => slot.place().nothing(),
     }
-    let pass = Pass::salvaging();
+    let pass = Pass::over(body.len(), copied, observer.cloned()).salvaging();
     with_path(slot.place().in_pass(&pass), text)?;
     Ok(pass.end())
+}
+
+/// As [`String::from_utf8_lossy`], with no more memory than the text needs.
+#[cold]
+fn lossy(body: &[u8]) -> String {
+    const MARK: char = char::REPLACEMENT_CHARACTER;
+    let length = |chunk: std::str::Utf8Chunk<'_>| match chunk.invalid() {
+        [] => chunk.valid().len(),
+        _ => chunk.valid().len() + MARK.len_utf8(),
+    };
+    let mut text = String::with_capacity(body.utf8_chunks().map(length).sum());
+    for chunk in body.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(MARK);
+        }
+    }
+    text
 }
 
 fn strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
@@ -109,7 +150,7 @@ pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, E
     } else {
         &full
     };
-    match body(text) {
+    match within(text, observer.as_ref()) {
         Ok((value, dropped)) => {
             if let Some(observer) = observer {
                 observer.decoded(&full, &dropped);

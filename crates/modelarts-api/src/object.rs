@@ -28,6 +28,9 @@ pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Object);
 
 /// What is made of fields.
 pub trait Make: Sized {
+    /// How many bytes one takes on the heap, without what its fields hold.
+    const HEAP: usize = 0;
+
     /// Makes one of the fields that `fill` puts in.
     ///
     /// # Errors
@@ -36,6 +39,8 @@ pub trait Make: Sized {
 }
 
 impl<T: Object + Default> Make for Box<T> {
+    const HEAP: usize = size_of::<T>();
+
     fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str> {
         fill(&mut **slot.insert(Self::default()));
         Ok(())
@@ -56,6 +61,9 @@ pub trait Nested {
     /// Nothing was said.
     fn nothing(&mut self);
 
+    /// As [`Make::HEAP`].
+    fn heap(&self) -> usize;
+
     /// As [`Make::make`].
     ///
     /// # Errors
@@ -66,6 +74,9 @@ pub trait Nested {
 impl<T: Make> Nested for Option<T> {
     fn nothing(&mut self) {
         *self = None;
+    }
+    fn heap(&self) -> usize {
+        T::HEAP
     }
     fn make(&mut self, fill: Fill<'_>) -> Result<(), &'static str> {
         T::make(self, fill)
@@ -269,6 +280,8 @@ pub(crate) fn nested<'de, A: MapAccess<'de>>(
     pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
+    pass.count()?;
+    pass.take(slot.heap())?;
     let mut map = Some(map);
     let mut outcome = Ok(());
     let made = slot.make(&mut |object| {

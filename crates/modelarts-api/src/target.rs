@@ -7,11 +7,9 @@
 use std::fmt;
 
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Unexpected,
-    Visitor,
-    value::{MapAccessDeserializer, SeqAccessDeserializer},
+    DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Unexpected, Visitor,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     collection::{self, List, Table},
@@ -50,7 +48,7 @@ impl<'a> Target<'a> {
         Reader { place: self, pass }
     }
 
-    fn nothing(self) {
+    pub(crate) fn nothing(self) {
         match self {
             Target::Text(slot) => *slot = None,
             Target::Word(word) => word.nothing(),
@@ -191,9 +189,18 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_str<E: Error>(mut self, v: &str) -> Result<(), E> {
         match &mut self.place {
-            Target::Text(slot) => **slot = Some(v.to_owned()),
-            Target::Word(word) => word.set(v).map_err(E::custom)?,
-            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
+            Target::Text(slot) => {
+                self.pass.take(v.len())?;
+                **slot = Some(v.to_owned());
+            }
+            Target::Word(word) => {
+                self.pass.take(v.len())?;
+                word.set(v).map_err(E::custom)?;
+            }
+            Target::Any(slot) | Target::Cell(slot) => {
+                self.pass.take(v.len())?;
+                **slot = Some(v.into());
+            }
             Target::List(list) if !v.is_empty() => {
                 return collection::only(*list, self.pass, |reader| reader.visit_str(v));
             }
@@ -227,7 +234,9 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             // A list of one, written as its element.
             Target::List(list) => collection::alone(list, self.pass, map),
             Target::Any(slot) | Target::Cell(slot) => {
-                *slot = Some(Value::deserialize(MapAccessDeserializer::new(map))?);
+                let mut members = Map::new();
+                collection::entries(&mut members, self.pass, map)?;
+                *slot = Some(Value::Object(members));
                 Ok(())
             }
             _ => Err(self.wrong_type(Unexpected::Map)),
@@ -252,7 +261,9 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             // `environments` is documented as a list of maps in answers.
             Target::Table(table) => collection::tables(*table, self.pass, seq),
             Target::Any(slot) | Target::Cell(slot) => {
-                **slot = Some(Value::deserialize(SeqAccessDeserializer::new(seq))?);
+                let mut items = Vec::new();
+                collection::cells(&mut items, self.pass, seq)?;
+                **slot = Some(Value::Array(items));
                 Ok(())
             }
             _ => Err(self.wrong_type(Unexpected::Seq)),

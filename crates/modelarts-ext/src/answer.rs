@@ -146,6 +146,15 @@ pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Fact
                 .with_status(status)
             }
         },
+        Generated::InvalidResponsePayload(..) if facts.late.is_some() => {
+            let limit = facts.late.unwrap_or_default();
+            let message = format!("the answer came, and was not decoded within {limit:?}");
+            let error = Error::new(ErrorKind::Timeout, message);
+            match facts.status {
+                Some(status) => error.with_status(status),
+                None => error,
+            }
+        }
         Generated::InvalidResponsePayload(body, error) => {
             let text = String::from_utf8_lossy(&body).into_owned();
             let mut converted = Error::new(

@@ -8,13 +8,14 @@ use std::{
     future::{Future, poll_fn},
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use modelarts_api::{decode::Observer, lenient::Dropped};
 
 use crate::{
+    clock::{Clock, since},
     error::Call,
     mask::{Mask, Secrets},
 };
@@ -37,6 +38,8 @@ pub(crate) struct Facts {
     /// The body that was decoded; `None` when the operation answers without one.
     pub(crate) body: Option<Bytes>,
     pub(crate) dropped: Dropped,
+    /// The time limit of the call, when it passed while the answer was decoded.
+    pub(crate) late: Option<Duration>,
     /// The secrets of each attempt.
     pub(crate) secrets: Vec<Secrets>,
     /// What was signed last.
@@ -119,9 +122,19 @@ impl fmt::Debug for Facts {
     }
 }
 
-impl Observer for Record {
+/// What becomes of an answer goes into the record of its call, and is decoded within the
+/// time limit of the call.
+pub(crate) struct Watch {
+    pub(crate) record: Arc<Record>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// When the call began, and how long it may take.
+    pub(crate) started: SystemTime,
+    pub(crate) timeout: Duration,
+}
+
+impl Observer for Watch {
     fn decoded(&self, body: &Bytes, dropped: &Dropped) {
-        self.update(|facts| {
+        self.record.update(|facts| {
             facts.body = Some(body.clone());
             facts.dropped = dropped.clone();
             if let Some(error) = &facts.dropped.first_error
@@ -133,6 +146,14 @@ impl Observer for Record {
     }
 
     fn masked(&self, text: &str) -> Option<String> {
-        self.lock().mask().document(text)
+        self.record.lock().mask().document(text)
+    }
+
+    fn is_late(&self) -> bool {
+        let late = since(&*self.clock, self.started) >= self.timeout;
+        if late {
+            self.record.update(|facts| facts.late = Some(self.timeout));
+        }
+        late
     }
 }

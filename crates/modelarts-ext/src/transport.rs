@@ -29,7 +29,7 @@ use crate::{
     deadline::Deadline,
     error::{Error, ErrorKind},
     mask::Secrets,
-    record::Record,
+    record::{Record, Watch},
     refusal::{self, Refusal},
     retry::{Attempt, RetryPolicy, may_retry, pause, retry_after},
     sign::Signing,
@@ -132,7 +132,12 @@ impl Sender {
             );
         });
         let mut response = result?;
-        response.observer = Some(record);
+        response.observer = Some(Arc::new(Watch {
+            record,
+            clock: Arc::clone(&self.clock),
+            started,
+            timeout: self.timeout,
+        }));
         Ok(response)
     }
 
