@@ -46,8 +46,10 @@ use crate::timing::Timing;
 
 /// A running emulator.
 ///
-/// Dropping it ends it at once: its jobs' process groups are killed. [`shutdown`](Self::shutdown)
-/// gives them time.
+/// Dropping it ends it at once: its jobs' processes are killed. [`shutdown`](Self::shutdown) gives
+/// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
+/// watchdog process kills them and removes the temporary directory; it is started with the first
+/// job that runs.
 pub struct Emulator {
     pub(crate) core: Arc<Core>,
     url: String,

@@ -18,10 +18,12 @@ use crate::process_table::ProcessTable;
 use crate::runner::{Exit, Run, Worker};
 use crate::watchdog::Watchdog;
 
-/// The pumps of the runs that live, by [`Worker::log_name`], with the leader of the group whose
-/// output they take.
+/// The pump of a run, and the leader of the group whose output it takes.
+type Pumped = (Pump, Option<Pid>);
+
+/// The pumps of the runs that live, by [`Worker::log_name`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pumps(Arc<Mutex<HashMap<String, (Pump, Option<Pid>)>>>);
+pub(crate) struct Pumps(Arc<Mutex<HashMap<String, Pumped>>>);
 
 impl Pumps {
     pub(crate) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {

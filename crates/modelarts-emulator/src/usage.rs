@@ -1,6 +1,7 @@
 //! What the processes of a worker use, measured.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
@@ -14,22 +15,29 @@ pub(crate) struct Usage {
     pub(crate) memory: u64,
 }
 
-/// Measures processes.
-#[derive(Debug)]
-pub(crate) struct Meter(Mutex<System>);
+/// Measures processes. Reading all of them takes its time, so all who ask while they are read share
+/// the next reading.
+#[derive(Debug, Default)]
+pub(crate) struct Meter(Mutex<Reading>);
 
-impl Default for Meter {
-    fn default() -> Self {
-        Self(Mutex::new(System::new()))
-    }
+#[derive(Debug, Default)]
+struct Reading {
+    system: System,
+    begun: Option<Instant>,
 }
 
 impl Meter {
     /// The use of a process and all that descend from it; nothing if it has gone.
     pub(crate) fn measure(&self, leader: u32) -> Option<Usage> {
-        let mut system = self.0.lock();
-        let what = ProcessRefreshKind::nothing().with_cpu().with_memory();
-        system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
+        let asked = Instant::now();
+        let mut reading = self.0.lock();
+        if reading.begun.is_none_or(|begun| begun < asked) {
+            reading.begun = Some(Instant::now());
+            let what = ProcessRefreshKind::nothing().with_cpu().with_memory();
+            let system = &mut reading.system;
+            system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
+        }
+        let system = &reading.system;
         let leader = Pid::from_u32(leader);
         system.process(leader)?;
         let mut family = HashSet::from([leader]);
@@ -55,5 +63,22 @@ impl Meter {
             usage.memory += process.memory();
         }
         Some(usage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_reading_that_has_begun_after_the_question_is_shared() {
+        let meter = Meter::default();
+        // Somebody has read nothing, later than it is asked for.
+        meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));
+        assert_eq!(meter.measure(std::process::id()), None);
+        meter.0.lock().begun = Some(Instant::now());
+        assert!(meter.measure(std::process::id()).is_some());
     }
 }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+#[cfg(all(feature = "cli", target_os = "linux"))]
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", target_os = "linux"))]
 use crate::program::serve_in;
 use crate::support::{Gate, Site, Waiting};
 
