@@ -389,8 +389,8 @@ impl Builder {
         self
     }
 
-    /// Whether [`Emulator::last_requests`] and `/_emulator/requests/last` show the values of
-    /// environment variables and of credentials in bodies. Default: no, they are `***`.
+    /// Shows the values of environment variables and of credentials in bodies, in
+    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: off, they are `***`.
     pub fn show_secrets(mut self, on: bool) -> Self {
         self.show_secrets = on;
         self

@@ -1,5 +1,5 @@
-//! Lets a request in by its signature or its token, and says whose it is. Who may not come in at all
-//! is told so by the head of the request, before its body is read.
+//! Authentication of requests, by token or signature. All that the head of a request decides is
+//! decided before its body is read, so that nobody without credentials makes the emulator buffer.
 
 use axum::http::request::Parts;
 
@@ -9,12 +9,12 @@ use crate::core::Core;
 use crate::error::ApiError;
 use crate::verify::{self, Claim, Received, Refusal};
 
-/// A request that may come in, as far as its head says.
+/// A request whose head passes authentication.
 pub(crate) enum Admitted<'a> {
     /// By a token: the number of its user.
     User(usize),
     /// By a signature, which is still to be compared with the body.
-    Signed(Claim<'a>, Key),
+    Signed(Box<Claim<'a>>, Key),
 }
 
 /// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
@@ -43,7 +43,7 @@ pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, A
     let claim = Claim::of(received, core.clock.now(), secret_of);
     let claim = claim.map_err(ApiError::not_authenticated)?;
     match key {
-        Some(key) => Ok(Admitted::Signed(claim, key)),
+        Some(key) => Ok(Admitted::Signed(Box::new(claim), key)),
         None => Err(ApiError::not_authenticated(Refusal::NoCredentials)),
     }
 }

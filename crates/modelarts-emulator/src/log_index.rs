@@ -1,5 +1,5 @@
-//! How many line ends the beginning of a log has, so that a page of lines is found without reading
-//! the log from its first byte: a page costs the same wherever it is.
+//! Indexes of logs: the number of line ends up to each block, so that a page of lines is found
+//! without reading the log from its first byte. A page costs the same wherever it is.
 //!
 //! In memory only, and made again when it is needed: after a restart, for a log that was not asked
 //! for lately, for a log that the job's code has written anew.

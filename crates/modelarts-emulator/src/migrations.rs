@@ -1,4 +1,5 @@
-//! From the layouts of earlier versions of the emulator to the one of `schema.sql`.
+//! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to the one of
+//! `schema.sql`.
 //!
 //! Each step stands by itself: it must not use code that reads or writes the layout of today, which
 //! goes on changing.

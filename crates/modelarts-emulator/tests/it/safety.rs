@@ -230,7 +230,7 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
     assert_eq!((reply.as_str(), after.as_secs()), ("", 30));
 }
 
-/// Whoever still sends a body when it is refused gets to read why.
+/// A client that still sends its body when it is refused gets to read the answer.
 #[tokio::test]
 async fn a_large_body_does_not_cost_the_answer_that_refuses_it() {
     let emulator = with_token().await;
