@@ -32,7 +32,7 @@ impl<T> Answer<T> {
     /// Refuses the answer to another request, by what it says in `field`: `found` must be
     /// what was `asked` for. An answer that does not say it is taken. Connections that carry
     /// answers to other requests are replaced.
-    pub(crate) fn is_about(
+    pub(crate) fn about(
         self,
         client: &Client,
         field: &str,

@@ -401,7 +401,7 @@ fn about(
     id: &types::TrainingJobId,
     answer: Answer<TrainingJob>,
 ) -> Result<Answer<TrainingJob>, Error> {
-    answer.is_about(client, "metadata.id", id, |job| {
+    answer.about(client, "metadata.id", id, |job| {
         job.metadata.as_ref()?.id.as_deref()
     })
 }

@@ -87,7 +87,7 @@ impl CreateJob {
             })
             .await
             .and_then(|answer| {
-                answer.is_about(&client, "metadata.id", id, |algorithm| {
+                answer.about(&client, "metadata.id", id, |algorithm| {
                     algorithm.metadata.as_ref()?.id.as_deref()
                 })
             });

@@ -126,9 +126,13 @@ impl Mask {
                 }
                 None => false,
             },
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |found, item| self.value(item) || found),
+            Value::Array(items) => {
+                let mut found = false;
+                for item in items {
+                    found |= self.value(item);
+                }
+                found
+            }
             Value::Object(members) => {
                 let mut found = false;
                 *members = std::mem::take(members)

@@ -112,7 +112,7 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
     let answer = create_call::send(client, body, record).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
-        name => answer.is_about(client, "metadata.name", name, |job| {
+        name => answer.about(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
