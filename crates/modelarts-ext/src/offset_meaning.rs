@@ -22,6 +22,11 @@ impl Meaning {
         self == Self::Known
     }
 
+    /// Whether a page did not settle it.
+    pub(crate) fn is_in_doubt(self) -> bool {
+        matches!(self, Self::Disputed(1..))
+    }
+
     /// The meaning after one more page that did not settle it; `None` when there were too
     /// many of them.
     pub(crate) fn doubt(self) -> Option<Self> {
@@ -65,6 +70,8 @@ pub(crate) struct Evidence<'a> {
     /// The rows of the page before, which began at row `start`.
     pub(crate) previous: &'a [u64],
     pub(crate) start: u64,
+    /// Whether the list has as many rows as it had then.
+    pub(crate) unmoved: bool,
 }
 
 impl Evidence<'_> {
@@ -81,15 +88,23 @@ impl Evidence<'_> {
             };
         }
         match (self.agrees(this), self.agrees(other)) {
+            // Equal rows may only look like rows that have moved, and nothing moved.
+            (true, false) if self.unmoved && !self.is_exact() => Verdict::Open,
             (true, false) => Verdict::Confirmed,
             (false, true) => Verdict::Disproved,
             (false, false) => Verdict::Open,
-            // All rows are equal.
+            // Many rows are equal to others.
             (true, true) => match (self.expected(this), self.expected(other)) {
                 (Some(here), Some(there)) if here != self.rows && there == self.rows => {
                     Verdict::Disproved
                 }
-                _ => Verdict::Confirmed,
+                _ if self
+                    .equal_at(self.place(this))
+                    .is_some_and(|(equal, all)| equal == all) =>
+                {
+                    Verdict::Confirmed
+                }
+                _ => Verdict::Open,
             },
         }
     }
@@ -109,6 +124,31 @@ impl Evidence<'_> {
         Some(rows.min(u64::from(self.window.limit)))
     }
 
+    /// Where row 0 of the page before is on this page if this one begins with row `start`.
+    fn place(&self, start: u64) -> i64 {
+        self.start.cast_signed() - start.cast_signed()
+    }
+
+    /// Whether all rows of the page before are where they must be by this meaning.
+    fn is_exact(&self) -> bool {
+        let (this, _) = self.starts();
+        self.equal_at(self.place(this))
+            .is_some_and(|(equal, all)| equal == all)
+    }
+
+    /// How many rows of the page before are on this one, moved by `place`, and how many there
+    /// can be; `None` if there can be none.
+    fn equal_at(&self, place: i64) -> Option<(usize, usize)> {
+        let first = usize::try_from(-place).unwrap_or(0);
+        let skipped = usize::try_from(place).unwrap_or(0);
+        let previous = self.previous.iter().skip(first);
+        let both = previous.zip(self.page.iter().skip(skipped));
+        let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
+            (equal + usize::from(before == now), all + 1)
+        });
+        (all > 0).then_some((equal, all))
+    }
+
     /// Whether the page can begin with row `start`: half of the rows that it then has in
     /// common with the page before are there, moved by a few places at most.
     fn agrees(&self, start: u64) -> bool {
@@ -121,23 +161,14 @@ impl Evidence<'_> {
             .min(u64::from(self.window.limit))
             .cast_signed()
             / 4;
-        // What is row `at` of the page before is row `at + place` of this one.
-        let place = self.start.cast_signed() - start.cast_signed();
+        let place = self.place(start);
         let mut overlaps = false;
         for place in place - near..=place + near {
-            let first = usize::try_from(-place).unwrap_or(0);
-            let skipped = usize::try_from(place).unwrap_or(0);
-            let both = self
-                .previous
-                .iter()
-                .skip(first)
-                .zip(self.page.iter().skip(skipped));
-            let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
-                (equal + usize::from(before == now), all + 1)
-            });
-            overlaps |= all > 0;
-            if all > 0 && 2 * equal >= all {
-                return true;
+            if let Some((equal, all)) = self.equal_at(place) {
+                overlaps = true;
+                if 2 * equal >= all {
+                    return true;
+                }
             }
         }
         let known = |row: &&u64| self.previous.contains(row);

@@ -33,6 +33,11 @@ impl OrderCheck {
         self.start
     }
 
+    /// How many rows there were then, if the service said so.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.total
+    }
+
     /// Whether a page contradicts the order of the one before. `is_known` tells which rows
     /// came earlier.
     pub(crate) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {

@@ -246,13 +246,18 @@ impl<S: Source> Pager<S> {
     /// The window behind what was read that begins with rows by which a shift is seen.
     fn safe_window(&self, read: u64) -> Window {
         let usual = self.frame.overlap.min(self.frame.max / 2);
-        // Where pages are shorter than they say, a longer overlap could fill them.
-        if self.frame.overlap < OVERLAP_OF_ROWS {
-            return self.frame.after(read);
+        let mut frame = self.frame;
+        if self.meaning.is_in_doubt() {
+            // Small pages did not settle what the offset counts.
+            frame.size = frame.max;
         }
-        let most = self.frame.max - self.frame.max / 4;
+        // Where pages are shorter than they say, a longer overlap could fill them.
+        if frame.overlap < OVERLAP_OF_ROWS {
+            return frame.after(read);
+        }
+        let most = frame.max - frame.max / 4;
         let overlap = self.known.overlap(usual, most);
-        self.frame.overlapping(read, overlap)
+        frame.overlapping(read, overlap)
     }
 
     /// Forgets what is in flight and goes on behind the first `read` rows.
@@ -315,7 +320,8 @@ impl<S: Source> Pager<S> {
             .map(|item| self.source.key(item))
             .collect();
         let hashes = self.known.hashes(&keys);
-        if !self.settle_meaning(&window, rows, bounds.most, &hashes)? {
+        let unmoved = bounds.all.is_some() && bounds.all == self.order.total();
+        if !self.settle_meaning(&window, rows, bounds.most, unmoved, &hashes)? {
             return Ok(None);
         }
         let known = |row| self.known.contains(row);
@@ -413,6 +419,7 @@ impl<S: Source> Pager<S> {
         window: &Window,
         rows: u64,
         total: Option<u64>,
+        unmoved: bool,
         page: &[u64],
     ) -> Result<bool, Error> {
         let tells = window.offset > 0 && window.limit > 1;
@@ -427,6 +434,7 @@ impl<S: Source> Pager<S> {
             page,
             previous: self.order.previous(),
             start: self.order.start(),
+            unmoved,
         };
         let verdict = evidence.verdict();
         if verdict == Verdict::Confirmed {

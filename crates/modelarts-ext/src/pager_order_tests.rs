@@ -11,7 +11,7 @@ use crate::{
     page,
     pager_tests::config,
     position::Position,
-    shifting::{Change, Count, Setting, Table},
+    shifting::{Change, Count, Rows, Setting, Table},
 };
 
 const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
@@ -64,6 +64,44 @@ fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
                 assert_eq!(error.map(|error| error.to_string()), None, "{what}");
                 let stayed: HashSet<u32> = rows.iter().copied().filter(|row| *row < 300).collect();
                 assert_eq!((stayed.len(), rows.len() <= 301), (300, true), "{what}");
+            }
+        }
+    }
+}
+
+/// Equal rows that are not neighbours say little about where a page begins, and nothing about
+/// the order.
+#[test]
+fn equal_rows_with_others_between_them_are_read_whole() {
+    let rows: Vec<u32> = (6..60)
+        .flat_map(|row| [3 * row, 3 * (row - 6) + 1])
+        .collect();
+    for meaning in MEANINGS {
+        for said in MEANINGS {
+            for size in [1, 3, 10, 50] {
+                let setting = Setting {
+                    rows: Rows(rows.clone()),
+                    meaning,
+                    said,
+                    disputed: true,
+                    size,
+                    ..Setting::of(0)
+                };
+                let what = format!("{meaning:?} {said:?} {size}");
+                let (given, error, table) = read::<false>(&setting);
+                assert_eq!(
+                    error.map(|error| error.to_string()),
+                    None,
+                    "{what} {:?}",
+                    table.asked
+                );
+                let kinds = |rows: &[u32]| {
+                    let mut kinds: Vec<u32> = rows.iter().map(|row| row / 3).collect();
+                    kinds.sort_unstable();
+                    kinds
+                };
+                assert_eq!(kinds(&given), kinds(&rows), "{what}");
+                assert!(table.asked.len() <= 300, "{what}: {:?}", table.asked);
             }
         }
     }
