@@ -11,14 +11,14 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use futures::TryStreamExt;
 use modelarts_ext::{
-    Client, Clock, Credentials, Error, ErrorKind, ProvideCredentials, RetryPolicy, Tools,
+    Client, Credentials, Error, ErrorKind, ProvideCredentials, RetryPolicy, Tools,
     api::{self, BoxFuture, ClientInfo, Operation},
     connector::{ConnectorError, HttpConnector},
     types::{Language, Phase, TrainingJob},
@@ -574,56 +574,4 @@ async fn requests_go_through_the_connector() {
         "ShowTrainingJobDetails: cannot connect to https://modelarts.test: no route"
     );
     assert_eq!(error.kind(), ErrorKind::Connection);
-}
-
-/// Goes on by a second whenever it is looked at; nothing takes time otherwise.
-#[derive(Debug, Default)]
-struct Ticking(AtomicU64);
-
-impl Clock for Ticking {
-    fn now(&self) -> SystemTime {
-        let seconds = self.0.fetch_add(1, Ordering::Relaxed);
-        SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845 + seconds)
-    }
-    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(std::future::pending())
-    }
-}
-
-#[tokio::test]
-async fn decoding_is_inside_the_time_limit_of_a_call() {
-    let values = ["0"; 300_000].join(",");
-    let body = format!(r#"{{"metrics":[{{"metric":"m","value":[{values}]}}]}}"#);
-    for (timeout, good) in [(120, false), (3600, true)] {
-        let body = body.clone();
-        let network = move |_: &reqwest::Request| support::network::json(&body);
-        let client = Client::builder()
-            .endpoint("https://modelarts.test")
-            .project_id(PROJECT)
-            .credentials(Credentials::token("t"))
-            .clock(Ticking::default())
-            .timeout(Duration::from_secs(timeout))
-            .connector(support::network::Network(network))
-            .build()
-            .unwrap();
-        let call = client.call(|api| {
-            api.show_training_job_metrics()
-                .project_id(PROJECT)
-                .training_job_id("j")
-                .task_id("worker-0")
-                .send()
-        });
-        let answer = call.await;
-        if good {
-            assert_eq!(answer.unwrap().metrics[0].value.len(), 300_000);
-            continue;
-        }
-        let error = refused(answer);
-        assert_eq!(
-            error.to_string(),
-            "ShowTrainingJobMetrics: the answer came, and was not decoded within 120s (HTTP 200)"
-        );
-        assert_eq!(error.kind(), ErrorKind::Timeout);
-        assert!(error.is_uncertain());
-    }
 }
