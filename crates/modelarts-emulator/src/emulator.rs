@@ -43,13 +43,13 @@ use crate::server;
 use crate::simulated_runner::SimulatedRunner;
 use crate::store::{Job, Store};
 use crate::timing::Timing;
+use crate::watchdog::Watchdog;
 
 /// A running emulator.
 ///
 /// Dropping it ends it at once: its jobs' processes are killed. [`shutdown`](Self::shutdown) gives
 /// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
-/// watchdog process kills them and removes the temporary directory; it is started with the first
-/// job that runs.
+/// watchdog process kills them and removes the temporary directory.
 pub struct Emulator {
     pub(crate) core: Arc<Core>,
     url: String,
@@ -57,6 +57,8 @@ pub struct Emulator {
     data_dir: PathBuf,
     server: JoinHandle<()>,
     _temporary: Option<TempDir>,
+    /// Of an emulator whose jobs are simulated; a process runner has its own.
+    _watchdog: Option<Watchdog>,
 }
 
 impl fmt::Debug for Emulator {
@@ -544,8 +546,11 @@ impl Builder {
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
         let metrics = Arc::new(Metrics::new(&database));
+        let removed = temporary.as_ref().map(|place| place.path().to_owned());
+        let mut watchdog = None;
         let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
             Some(script) => {
+                watchdog = Some(Watchdog::new(String::new(), removed));
                 let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
                 let metrics = Arc::clone(&metrics);
                 SimulatedRunner::new(data.root(), script, obs, clock, metrics, self.log_cap)
@@ -559,9 +564,7 @@ impl Builder {
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
                     install_packages: self.install_packages,
-                    temporary: temporary
-                        .as_ref()
-                        .map(|directory| directory.path().to_owned()),
+                    temporary: removed,
                 };
                 ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
             }
@@ -633,6 +636,7 @@ impl Builder {
             core,
             server,
             _temporary: temporary,
+            _watchdog: watchdog,
         })
     }
 }

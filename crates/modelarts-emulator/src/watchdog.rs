@@ -4,7 +4,8 @@
 //! It reads a socket whose other end only the emulator holds: jobs do not inherit it. At its end it
 //! kills the process groups that live, whatever else belongs to the emulator's jobs, and removes
 //! the temporary directory. It is in a process group of its own, so that Ctrl-C does not reach it.
-//! It is started with the first process group.
+//! It is started with the emulator if there is a temporary directory, or else with the first
+//! process group.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -22,13 +23,15 @@ use crate::process_group;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// The process groups of an emulator, and the process that ends them.
+/// The process groups of an emulator, and the process that ends them. Dropped, it lets that process
+/// do its work.
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// See [`ProcessTable::mark`](crate::process_table::ProcessTable::mark).
+    /// See [`ProcessTable::mark`](crate::process_table::ProcessTable::mark); empty if no job is a
+    /// process.
     mark: String,
     /// To be removed when the emulator has gone.
     temporary: Option<PathBuf>,
@@ -77,12 +80,17 @@ impl Helper {
 }
 
 impl Watchdog {
+    /// Called on the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
-        Self(Arc::new(Inner {
+        let watchdog = Self(Arc::new(Inner {
             mark,
             temporary,
             groups: Mutex::default(),
-        }))
+        }));
+        if watchdog.0.temporary.is_some() {
+            watchdog.0.groups.lock().helper = watchdog.start(&HashSet::new());
+        }
+        watchdog
     }
 
     /// A group lives. Called on the runtime.
@@ -96,22 +104,22 @@ impl Watchdog {
         {
             return;
         }
-        match self.start(&groups.live) {
-            Ok(helper) => groups.helper = Some(helper),
-            Err(error) => {
-                groups.helper = None;
-                tracing::warn!(%error, "no watchdog: jobs outlive this process if it is killed");
-            }
-        }
+        groups.helper = self.start(&groups.live);
     }
 
-    /// With all groups that live.
-    fn start(&self, live: &HashSet<Pid>) -> io::Result<Helper> {
-        let mut helper = Helper::start(&self.0.mark, self.0.temporary.as_deref())?;
-        for group in live {
-            helper.tell('+', *group)?;
-        }
-        Ok(helper)
+    /// With all groups that live. Without it, the emulator works all the same.
+    fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
+        let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
+        let told = started.and_then(|mut helper| {
+            for group in live {
+                helper.tell('+', *group)?;
+            }
+            Ok(helper)
+        });
+        told.inspect_err(|error| {
+            tracing::warn!(%error, "no watchdog: what this process leaves stays if it is killed");
+        })
+        .ok()
     }
 
     /// A group has gone: from here on its number may belong to somebody else.

@@ -1,22 +1,26 @@
 # Ends the jobs of an emulator when the process that holds it has gone.
 #
-# $1 is what the environment of each of their processes has in it, $2 the temporary directory, or
-# nothing. Standard input says which process groups live, "+1234" and "-1234", and ends with the
+# $1 is what the environment of each of their processes has in it, $2 the temporary directory;
+# either may be empty. Standard input says which process groups live, "+1234" and "-1234", and ends with the
 # emulator.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
+scans=100
 while read -r line; do
     group=${line#[+-]}
     case $line in
-    +*) groups="$groups$group " ;;
+    +*)
+        groups="$groups$group "
+        scans=0
+        ;;
     -*) groups="${groups%% $group *} ${groups#* $group }" ;;
     esac
 done
 for group in $groups; do
     kill -s KILL -- "-$group"
 done
-# What has left its group. It may start others while it is ended, but not for ever.
-scans=0
+# What has left its group, if there was one. It may start others while it is ended, but not for
+# ever.
 while [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)

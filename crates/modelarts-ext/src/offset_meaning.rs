@@ -129,11 +129,12 @@ impl Evidence<'_> {
         self.start.cast_signed() - start.cast_signed()
     }
 
-    /// Whether all rows of the page before are where they must be by this meaning.
+    /// Whether all rows of the page before that must be on this page by this meaning are in
+    /// their places.
     fn is_exact(&self) -> bool {
         let (this, _) = self.starts();
         self.equal_at(self.place(this))
-            .is_some_and(|(equal, all)| equal == all)
+            .is_none_or(|(equal, all)| equal == all)
     }
 
     /// How many rows of the page before are on this one, moved by `place`, and how many there
