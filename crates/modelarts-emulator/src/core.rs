@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::events::Wording;
 use crate::faults::Faults;
 use crate::idle::{Idle, Thinking};
+use crate::ids::Ids;
 use crate::journal::Journal;
 use crate::lifecycle::RestartOn;
 use crate::links::Links;
@@ -57,6 +58,7 @@ pub(crate) struct Core {
     pub(crate) counts: Counts,
     pub(crate) journal: Journal,
     pub(crate) choices: Choices,
+    pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     /// Cancelled when the emulator waits for no copy any more.
@@ -78,6 +80,7 @@ pub(crate) struct Parts {
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
     pub(crate) choices: Choices,
+    pub(crate) ids: Ids,
     pub(crate) terms: Terms,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) metrics: Arc<Metrics>,
@@ -111,6 +114,7 @@ impl Core {
             counts: Counts::default(),
             journal: parts.journal,
             choices: parts.choices,
+            ids: parts.ids,
             observer: parts.observer,
             closing: watch::Sender::new(false),
             copies: CancellationToken::new(),

@@ -23,6 +23,7 @@ use crate::events::Wording;
 use crate::failure::{StartError, WaitError};
 use crate::faults::Faults;
 use crate::guard;
+use crate::ids::Ids;
 use crate::journal::{Journal, Recorded};
 use crate::lifecycle::{RestartOn, Stop};
 use crate::metrics::Metrics;
@@ -274,6 +275,7 @@ pub struct Builder {
     choices: Choices,
     seeds: Vec<Seeds>,
     observer: Option<Observer>,
+    id_seed: Option<u64>,
 }
 
 impl fmt::Debug for Builder {
@@ -316,6 +318,7 @@ impl Default for Builder {
             choices: Choices::default(),
             seeds: Vec::new(),
             observer: None,
+            id_seed: None,
         }
     }
 }
@@ -498,6 +501,14 @@ impl Builder {
         self
     }
 
+    /// Takes the ids of new jobs, algorithms and experiments from a seed, so that they are the same
+    /// in each run of a test that creates them in the same order. Not together with a data directory
+    /// that has jobs with these ids. Default: random ids.
+    pub fn id_seed(mut self, seed: u64) -> Self {
+        self.id_seed = Some(seed);
+        self
+    }
+
     /// Who is told of each request for an operation of the service and of its answer, before the
     /// answer is sent: for tests that look at what a client has asked. Default: nobody.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
@@ -617,6 +628,7 @@ impl Builder {
             },
             restart_on: self.restart_on,
             choices: self.choices,
+            ids: Ids::new(self.id_seed),
             scheduler,
             runner,
             metrics,

@@ -57,6 +57,7 @@ mod held_start;
 mod home;
 mod iam;
 mod idle;
+mod ids;
 mod inspect;
 mod job_rows;
 mod job_tags;

@@ -257,7 +257,7 @@ impl Seed {
         let request = self.request(core, n)?;
         let user = self.user(core)?;
         let id = match &self.id {
-            None => Uuid::new_v4(),
+            None => core.ids.next(),
             Some(id) => Uuid::parse_str(id).map_err(|_| ".id must be a UUID".to_owned())?,
         };
         let mut job = Job::new(id.to_string(), request, past.created);

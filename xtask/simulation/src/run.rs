@@ -138,6 +138,7 @@ async fn emulator(
     let mut builder = Emulator::builder()
         .clock(Arc::new(clock))
         .token(TOKEN)
+        .id_seed(rng.u64(..))
         .cloud(match huawei {
             true => modelarts_emulator::Cloud::Huawei,
             false => modelarts_emulator::Cloud::Otc,

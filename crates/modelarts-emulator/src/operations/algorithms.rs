@@ -2,7 +2,6 @@
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 use walkdir::WalkDir;
 
 use crate::answer::Answer;
@@ -160,7 +159,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
 
 pub(super) fn create(call: &Call<'_>) -> Outcome {
     let body = read(call)?;
-    let id = Uuid::new_v4().to_string();
+    let id = call.core.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
     let added = call.core.algorithms.insert(&Record {

@@ -2,7 +2,6 @@
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::answer::Answer;
 use crate::body::Field;
@@ -27,7 +26,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     let description = metadata.get("description")?;
     let description = description.map(|field| field.up_to(256)).transpose()?;
     let now = call.now().millis();
-    let id = Uuid::new_v4().to_string();
+    let id = call.core.ids.next().to_string();
     let record = Record {
         project: call.user.project_id.clone(),
         name: name.to_owned(),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::algorithms;
 use crate::answer::Answer;
@@ -58,7 +57,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     }
     let request = JobRequest::read(filled)?;
     let now = call.now();
-    let mut job = Job::new(Uuid::new_v4().to_string(), request, now);
+    let mut job = Job::new(call.core.ids.next().to_string(), request, now);
     job.project.clone_from(&call.user.project_id);
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
