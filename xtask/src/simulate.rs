@@ -54,20 +54,22 @@ fn command(args: &Simulate) -> Result<Command> {
     command.args(["test", "--quiet", "--workspace", "--test", "simulation"]);
     command.current_dir(workspace::root());
     command.args(["--", "--nocapture", "no_seed_breaks_a_rule"]);
-    let mut set = |name: &str, value: Option<u64>| {
-        if let Some(value) = value {
-            command.env(name, value.to_string());
-        }
+    let first = match (args.seed, args.first) {
+        (Some(_), _) => None,
+        (None, Some(first)) => Some(first),
+        (None, None) => Some(first_of_commit()?),
     };
-    set("SIMULATION_SEED", args.seed);
-    set("SIMULATION_SECONDS", args.seconds);
-    set(
-        "SIMULATION_SEEDS",
-        args.seeds.or(args.seconds.is_none().then_some(1000)),
-    );
-    if args.seed.is_none() {
-        let first = args.first.map_or_else(first_of_commit, Ok)?;
-        set("SIMULATION_FIRST", Some(first));
+    let seeds = args.seeds.or(args.seconds.is_none().then_some(1000));
+    for (name, value) in [
+        ("SIMULATION_SEED", args.seed),
+        ("SIMULATION_FIRST", first),
+        ("SIMULATION_SEEDS", seeds),
+        ("SIMULATION_SECONDS", args.seconds),
+    ] {
+        match value {
+            Some(value) => command.env(name, value.to_string()),
+            None => command.env_remove(name),
+        };
     }
     Ok(command)
 }

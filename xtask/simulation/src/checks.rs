@@ -57,36 +57,29 @@ pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
     world.clock.since_start(stored(world, job.id())?.ended?)
 }
 
-/// After a create: the job exists once, and is the one that was given; or the error left it
-/// open whether it exists.
+/// After a create: the service was not asked to make the job again after it had done so, and
+/// the job exists and is the one that was given. Only an error that is uncertain leaves open
+/// whether it exists.
 pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
-    let times = world.created.lock().iter().filter(|n| *n == name).count();
+    let executed = world.executed.lock();
+    let times = executed.iter().filter(|made| *made == name).count();
+    drop(executed);
     if times > 1 {
-        let failure = format_args!("submit {name} was executed {times} times");
+        let failure = format_args!("submit {name} reached the service {times} times");
         world.trace.fail(failure);
     }
     let all = ids(world);
     let mut jobs = all.iter().filter_map(|id| stored(world, id));
-    let job = jobs.find(|job| job.name == name);
-    match (result, job) {
-        (Ok(given), Some(job)) if given.id() == job.id => {}
-        (Ok(_), Some(_)) => world
-            .trace
-            .fail(format_args!("submit {name} gave another job")),
-        (Ok(_), None) => world
-            .trace
-            .fail(format_args!("submit {name} gave a job that does not exist")),
-        (Err(error), Some(_))
-            if error
-                .status()
-                .is_some_and(|s| (400..500).contains(&s) && s != 408 && s != 429) =>
-        {
-            world.trace.fail(format_args!(
-                "submit {name} was refused, and the job exists: {error}"
-            ));
+    let failure = match (result, jobs.find(|job| job.name == name)) {
+        (Ok(given), Some(job)) if given.id() == job.id => return,
+        (Ok(_), Some(_)) => "gave another job".to_owned(),
+        (Ok(_), None) => "gave a job that does not exist".to_owned(),
+        (Err(error), Some(_)) if !error.is_uncertain() => {
+            format!("failed for certain, and the job exists: {error}")
         }
-        (Err(_), _) => {}
-    }
+        (Err(_), _) => return,
+    };
+    world.trace.fail(format_args!("submit {name} {failure}"));
 }
 
 /// After a deletion that was acknowledged, the job does not exist.
@@ -97,11 +90,11 @@ pub(crate) fn deleted(world: &World, job: &Job, result: &Result<(), Error>) {
     }
 }
 
-/// Somebody was told that the job does not exist.
+/// A call that says that the job does not exist is right.
 pub(crate) fn vanished(world: &World, job: &Job, what: &str) {
     if stored(world, job.id()).is_some() {
         let failure = format_args!(
-            "{what} {} ended with Vanished, and the job exists",
+            "{what} {} was told that there is no such job, and it exists",
             job.name()
         );
         world.trace.fail(failure);
@@ -113,7 +106,7 @@ pub(crate) fn messages(world: &World, job: &Job) -> Vec<String> {
     stored(world, job.id()).map_or_else(Vec::new, |job| job.events)
 }
 
-/// Whoever follows a job to its end has had all of its events.
+/// A call that follows a job to its end gives all of its events.
 pub(crate) fn followed<'a>(
     world: &World,
     job: &Job,
@@ -191,14 +184,23 @@ fn report(world: &World, what: &str, missing: &[&str], extra: &[&str]) {
 /// The log of a task of a job that has settled came whole, line by line. It is shorter than a
 /// preview and younger than 30 days, so nothing of it can be lost.
 pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) {
-    if stored(world, job.id()).is_none() {
-        return;
-    }
-    let Ok(log) = world.emulator.stored_log(job.id(), task).await else {
+    let Some(stored) = stored(world, job.id()) else {
         return;
     };
-    let log = String::from_utf8_lossy(&log).into_owned();
     let what = format!("log of {} worker-{task}", job.name());
+    if stored.ended.is_none() {
+        world
+            .trace
+            .fail(format_args!("{what}: over before the job was"));
+        return;
+    }
+    let log = match world.emulator.stored_log(job.id(), task).await {
+        Ok(log) => String::from_utf8_lossy(&log).into_owned(),
+        Err(error) => {
+            world.trace.fail(format_args!("{what}: {error}"));
+            return;
+        }
+    };
     let mut lines = Vec::new();
     for item in items {
         match item {
@@ -220,7 +222,7 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     }
 }
 
-/// The last phase that somebody was told is the one that is stored.
+/// The last phase that a call gave is the one that is stored.
 pub(crate) fn phase(world: &World, job: &Job, what: &str, told: Option<&str>) {
     if let Some(stored) = stored(world, job.id())
         && told != Some(stored.phase)
@@ -233,7 +235,7 @@ pub(crate) fn phase(world: &World, job: &Job, what: &str, told: Option<&str>) {
     }
 }
 
-/// The outcome that somebody was told is how the job ended.
+/// The outcome that a wait gave is how the job ended.
 pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
     let stored = stored(world, job.id());
     let told = match outcome {

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Duration};
 
 use fastrand::Rng;
 
-/// What the network does to one request and its answer.
+/// The effect of the network on one request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Both arrive.
@@ -18,13 +18,13 @@ pub(crate) enum Fate {
     /// The connection breaks within the body of the answer.
     Truncated,
     /// A gateway answers with this status, and the request is not executed.
-    Turned(u16),
+    GatewayAnswer(u16),
     /// The request is executed, and a gateway answers with this status in its place.
-    Masked(u16),
+    StatusReplaced(u16),
     /// The request is executed, and nothing comes back.
     Silent,
     /// The answer to the request before comes, which asked for another job.
-    Mixed,
+    OtherAnswer,
 }
 
 /// Statuses that a broken proxy has in the place of an answer to a create.
@@ -37,7 +37,7 @@ const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 pub(crate) struct Conditions {
     /// The share of requests that fail, 0 to 1.
     pub(crate) failing: f64,
-    /// Whether answers to different jobs may be exchanged.
+    /// True if answers about different jobs may be exchanged.
     pub(crate) mixes: bool,
     /// When nothing gets through, since the beginning.
     pub(crate) outages: Vec<Range<Duration>>,
@@ -71,7 +71,7 @@ impl Conditions {
         }
     }
 
-    /// Whether every request is delivered.
+    /// True if every request is delivered.
     pub(crate) fn is_calm(&self) -> bool {
         self.failing == 0.0 && self.outages.is_empty()
     }
@@ -89,7 +89,7 @@ impl Conditions {
         let kind = rng.u8(..8);
         if self.outages.iter().any(|outage| outage.contains(&at)) {
             return match kind {
-                0..3 => Fate::Turned(unavailable),
+                0..3 => Fate::GatewayAnswer(unavailable),
                 3..6 => Fate::Refused,
                 6 => Fate::RequestLost,
                 _ => Fate::Silent,
@@ -103,11 +103,11 @@ impl Conditions {
             1 => Fate::RequestLost,
             2 => Fate::AnswerLost,
             3 => Fate::Truncated,
-            4 => Fate::Turned(unavailable),
-            5 if creates => Fate::Masked(ODD[rng.usize(..ODD.len())]),
-            5 => Fate::Masked(unavailable),
-            6 if details && self.mixes => Fate::Mixed,
-            6 => Fate::Turned(429),
+            4 => Fate::GatewayAnswer(unavailable),
+            5 if creates => Fate::StatusReplaced(ODD[rng.usize(..ODD.len())]),
+            5 => Fate::StatusReplaced(unavailable),
+            6 if details && self.mixes => Fate::OtherAnswer,
+            6 => Fate::GatewayAnswer(429),
             _ => Fate::Silent,
         }
     }

@@ -7,7 +7,8 @@
 //! emulator:
 //!
 //! - No call that ends with `Ok` has missed a row, an event or a line, or has one twice.
-//! - No job is created twice, and no job exists after its create was refused.
+//! - No create reaches the service again after it was executed, and no job exists after its create
+//!   failed for certain.
 //! - No call runs past its deadline.
 //! - No call fails while the network is calm.
 //!

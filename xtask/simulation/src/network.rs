@@ -152,7 +152,7 @@ impl Inner {
                 note(&"lost on its way");
                 return Err(ConnectorError::Lost("connection reset".into()));
             }
-            Fate::Turned(status) => {
+            Fate::GatewayAnswer(status) => {
                 sleep(there + back).await;
                 note(&status);
                 return answer(status, HeaderMap::new(), Bytes::new().into());
@@ -183,7 +183,7 @@ impl Inner {
                 note(&format_args!("{status}, never comes back"));
                 std::future::pending().await
             }
-            Fate::Masked(masked) => {
+            Fate::StatusReplaced(masked) => {
                 note(&format_args!("{status}, answered as {masked}"));
                 answer(masked, HeaderMap::new(), Bytes::new().into())
             }
@@ -194,7 +194,7 @@ impl Inner {
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
                 answer(status, got.headers, body)
             }
-            Fate::Mixed if mixed.is_some() => {
+            Fate::OtherAnswer if mixed.is_some() => {
                 note(&format_args!("{status}, the answer before comes"));
                 let other = mixed.unwrap_or(got);
                 answer(other.status.as_u16(), other.headers, other.body.into())

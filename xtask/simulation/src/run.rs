@@ -14,7 +14,7 @@ use crate::{
     conditions::Conditions,
     network::Network,
     trace::Trace,
-    users::{World, everybody},
+    users::{World, all_users},
 };
 
 /// How a simulation went.
@@ -37,7 +37,7 @@ pub struct Run {
 /// No user stays longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The name of the job that has events from the beginning.
-pub(crate) const TOLD: &str = "told";
+pub(crate) const JOB_WITH_EVENTS: &str = "told";
 const TOKEN: &str = "simulation";
 
 /// Runs one simulation on this thread.
@@ -60,8 +60,8 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     let trace = Trace::new(clock);
     let conditions = Conditions::draw(&mut rng);
     let huawei = rng.bool();
-    let created: Arc<Mutex<Vec<String>>> = Arc::default();
-    let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&created)).await?;
+    let executed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&executed)).await?;
     let host = emulator.url().trim_start_matches("http://");
     let network = Network::new(
         emulator.router(),
@@ -89,10 +89,10 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
         clock,
         conditions,
         trace: trace.clone(),
-        created,
+        executed,
     });
-    let people = everybody(&world, &mut rng);
-    if tokio::time::timeout(LONGEST, people).await.is_err() {
+    let users = all_users(&world, &mut rng);
+    if tokio::time::timeout(LONGEST, users).await.is_err() {
         trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
     }
     Ok(Run {
@@ -110,7 +110,7 @@ async fn emulator(
     clock: SimulatedClock,
     huawei: bool,
     rng: &mut Rng,
-    created: Arc<Mutex<Vec<String>>>,
+    executed: Arc<Mutex<Vec<String>>>,
 ) -> Result<Emulator, Box<dyn Error>> {
     let mut choices = Choices::default();
     // Of events the documents do not say what an offset counts, so the client finds out.
@@ -128,7 +128,7 @@ async fn emulator(
         seeds.push(Seeds::from_json(&json!({ "jobs": [seed] }).to_string())?);
     }
     if rng.bool() {
-        let told = json!({"name": TOLD, "created": "2026-01-15T06:00:00Z", "events": events(rng)});
+        let told = json!({"name": JOB_WITH_EVENTS, "created": "2026-01-15T06:00:00Z", "events": events(rng)});
         seeds.push(Seeds::from_json(&json!({ "jobs": [told] }).to_string())?);
     }
     let timing = match rng.bool() {
@@ -149,10 +149,19 @@ async fn emulator(
             &script(rng).to_string(),
         )?))
         .observe(move |exchange| {
-            if exchange.operation == Some("CreateTrainingJob") && exchange.status == 201 {
+            // ModelArts.2751: there is a job of this name.
+            let again = || {
+                exchange
+                    .answer
+                    .windows(14)
+                    .any(|part| part == b"ModelArts.2751")
+            };
+            if exchange.operation == Some("CreateTrainingJob")
+                && (exchange.status == 201 || again())
+            {
                 let body: Value = serde_json::from_slice(exchange.request).unwrap_or_default();
                 let name = body["metadata"]["name"].as_str().unwrap_or_default();
-                created.lock().push(name.to_owned());
+                executed.lock().push(name.to_owned());
             }
         });
     for seeds in seeds {
@@ -174,7 +183,7 @@ fn events(rng: &mut Rng) -> Vec<Value> {
         .collect()
 }
 
-/// What the jobs do: of each kind, for so long, with so many lines.
+/// The script of the simulated jobs: how long each kind runs, and the lines of its log.
 fn script(rng: &mut Rng) -> Value {
     let mut lasts = |most: u32| rng.u32(1..most);
     json!({

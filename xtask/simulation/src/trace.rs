@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::clock::SimulatedClock;
 
-/// What happened, in order. Clones share it.
+/// The requests, calls and failures of a simulation, in order. Clones share them.
 ///
 /// Ids of jobs are random, so they are replaced by numbers: two runs of a seed have the same
 /// trace.

@@ -9,17 +9,20 @@ use modelarts_ext::{Client, Error, ErrorKind, Event, Job, LogAccess, LogItem, Ne
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
-use crate::{checks, clock::SimulatedClock, conditions::Conditions, run::TOLD, trace::Trace};
+use crate::{
+    checks, clock::SimulatedClock, conditions::Conditions, run::JOB_WITH_EVENTS, trace::Trace,
+};
 
-/// What the users of a simulation share.
+/// The parts of a simulation that its users share.
 pub(crate) struct World {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
     pub(crate) clock: SimulatedClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
-    /// Names of the jobs that creates were answered for with 201.
-    pub(crate) created: Arc<Mutex<Vec<String>>>,
+    /// The name in each create that the service executed, or refused because it had executed one
+    /// of this name before.
+    pub(crate) executed: Arc<Mutex<Vec<String>>>,
 }
 
 /// The deadline of a call that is several, as the client has it by default.
@@ -62,8 +65,8 @@ impl World {
     }
 }
 
-/// Somebody who makes a job and does something with it.
-pub(crate) async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
+/// A user who creates a job, does two things with it at the same time, and reads its events.
+async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
     sleep(seconds(&mut rng, 900)).await;
     let kind = ["steps", "fails", "quick", "faulty", "twins"][rng.usize(..5)];
     let name = format!("{kind}-{number}");
@@ -97,7 +100,7 @@ async fn submit(world: &World, name: &str, rng: &mut Rng) -> Option<Job> {
     result.ok()
 }
 
-/// One of the things that people do with a job.
+/// One of the things that a user does with a job.
 async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     let name = job.name().to_owned();
     let begun = world.clock.elapsed();
@@ -156,12 +159,14 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
                 let result = world.client.training_jobs().get(job.id()).await;
                 let took = world.clock.elapsed() - begun;
                 world.ended(&format!("get {name}"), &result, took, Some(CALL));
-                if let Ok(got) = result
-                    && got.id() != job.id()
-                {
-                    world
-                        .trace
-                        .fail(format_args!("get {name} brought {}", got.name()));
+                match result {
+                    Ok(got) if got.id() != job.id() => {
+                        world
+                            .trace
+                            .fail(format_args!("get {name} brought {}", got.name()));
+                    }
+                    Err(error) if error.is_not_found() => checks::vanished(&world, &job, "get"),
+                    _ => {}
                 }
             }
         }
@@ -232,8 +237,8 @@ async fn wait(world: &World, job: &Job, rng: &mut Rng) {
     checks::handle(world, job, waited.job());
 }
 
-/// Somebody who waits for several jobs at once.
-pub(crate) async fn automate(world: Arc<World>, mut rng: Rng) {
+/// A user who creates several jobs and waits for all of them.
+async fn automate(world: Arc<World>, mut rng: Rng) {
     sleep(seconds(&mut rng, 600)).await;
     let names = (0..rng.usize(2..6)).map(|number| format!("batch-{number}"));
     let mut jobs = Vec::new();
@@ -259,8 +264,8 @@ pub(crate) async fn automate(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// Somebody who lists all jobs now and then.
-pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
+/// A user who lists all jobs now and then.
+async fn list(world: Arc<World>, mut rng: Rng) {
     for _ in 0..rng.usize(1..6) {
         sleep(seconds(&mut rng, 600)).await;
         let mut list = world.client.training_jobs().list();
@@ -287,9 +292,9 @@ pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// Somebody who reads the events of a job that ended long ago, by pages and by following it.
+/// A user who reads the events of a job that ended long ago, by pages and by following it.
 async fn read(world: Arc<World>, mut rng: Rng) {
-    let Some(id) = checks::id_of(&world, TOLD) else {
+    let Some(id) = checks::id_of(&world, JOB_WITH_EVENTS) else {
         return;
     };
     for _ in 0..rng.usize(1..4) {
@@ -303,7 +308,7 @@ async fn read(world: Arc<World>, mut rng: Rng) {
         let events = job.events().page_size(page);
         let result = events.follow().try_collect::<Vec<_>>().await;
         let took = watch_time(&world, &job, begun);
-        let what = format!("follow events of {TOLD} by {page}");
+        let what = format!("follow events of {JOB_WITH_EVENTS} by {page}");
         world.ended(&what, &result, took, Some(WATCH));
         if let Ok(events) = result {
             let messages = events.iter().map(Event::message);
@@ -330,20 +335,20 @@ async fn history(world: &World, job: &Job, rng: &mut Rng) {
     }
 }
 
-/// Everything that people do in a simulation.
-pub(crate) async fn everybody(world: &Arc<World>, rng: &mut Rng) {
-    let mut people: Vec<futures::future::BoxFuture<'static, ()>> = Vec::new();
+/// All users of a simulation, to their end.
+pub(crate) async fn all_users(world: &Arc<World>, rng: &mut Rng) {
+    let mut users: Vec<futures::future::BoxFuture<'static, ()>> = Vec::new();
     for number in 0..rng.usize(0..5) {
-        people.push(Box::pin(train(Arc::clone(world), number, rng.fork())));
+        users.push(Box::pin(train(Arc::clone(world), number, rng.fork())));
     }
     for _ in 0..rng.usize(0..3) {
-        people.push(Box::pin(list(Arc::clone(world), rng.fork())));
+        users.push(Box::pin(list(Arc::clone(world), rng.fork())));
     }
-    people.push(Box::pin(read(Arc::clone(world), rng.fork())));
+    users.push(Box::pin(read(Arc::clone(world), rng.fork())));
     if rng.bool() {
-        people.push(Box::pin(automate(Arc::clone(world), rng.fork())));
+        users.push(Box::pin(automate(Arc::clone(world), rng.fork())));
     }
-    for end in join_all(people.into_iter().map(tokio::spawn)).await {
+    for end in join_all(users.into_iter().map(tokio::spawn)).await {
         if let Err(error) = end {
             world.trace.fail(format_args!("a call panicked: {error}"));
         }

@@ -3,6 +3,7 @@
 
 use std::{
     env,
+    panic::catch_unwind,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
@@ -33,14 +34,15 @@ impl Total {
         self.requests += run.requests;
         self.simulated += run.simulated;
         if !run.failures.is_empty() {
-            self.failed.push(run.seed);
-            println!(
-                "seed {} broke a rule; see it with: cargo xtask simulate --seed {}",
-                run.seed, run.seed
-            );
-            for failure in &run.failures {
-                println!("    {failure}");
-            }
+            self.broken(run.seed, &run.failures);
+        }
+    }
+
+    fn broken(&mut self, seed: u64, failures: &[String]) {
+        self.failed.push(seed);
+        println!("seed {seed} broke a rule; see it with: cargo xtask simulate --seed {seed}");
+        for failure in failures {
+            println!("    {failure}");
         }
     }
 }
@@ -73,7 +75,10 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
                 if seed - first >= seeds || seconds.is_some_and(|most| begun.elapsed() >= most) {
                     break;
                 }
-                total.add(&run(seed).unwrap());
+                match catch_unwind(|| run(seed)) {
+                    Ok(Ok(run)) => total.add(&run),
+                    _ => total.broken(seed, &["it panicked, or did not start".to_owned()]),
+                }
                 // Ten are enough to see what is wrong.
                 if total.failed.len() >= 10 {
                     over.store(true, Ordering::Relaxed);
