@@ -32,13 +32,15 @@ const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
 /// Statuses of a gateway that does not find the service.
 const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 
-/// How a network is while a simulation lasts.
+/// The properties of a network, and of the service behind it, in one simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
     /// The share of requests that fail, 0 to 1.
     pub(crate) failing: f64,
     /// True if answers about different jobs may be exchanged.
     pub(crate) mixes: bool,
+    /// True if the service gives jobs of the same time in another order each time.
+    pub(crate) unordered: bool,
     /// When nothing gets through, since the beginning.
     pub(crate) outages: Vec<Range<Duration>>,
     /// The longest that a request takes one way, in milliseconds.
@@ -65,15 +67,16 @@ impl Conditions {
         }
         Self {
             failing,
+            unordered: rng.u8(..4) == 0,
             mixes: fails && rng.u8(..4) == 0,
             outages,
             slow: [2, 50, 3_000][rng.usize(..3)],
         }
     }
 
-    /// True if every request is delivered.
+    /// True if every request is delivered, and lists keep their order.
     pub(crate) fn is_calm(&self) -> bool {
-        self.failing == 0.0 && self.outages.is_empty()
+        self.failing == 0.0 && self.outages.is_empty() && !self.unordered
     }
 
     /// When the last outage ends, since the beginning.

@@ -20,6 +20,7 @@ use hyper_util::service::TowerToHyperService;
 use modelarts_api::BoxFuture;
 use modelarts_ext::connector::{ConnectorError, HttpConnector};
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::{sync::oneshot, time::sleep};
 
 use crate::{
@@ -27,6 +28,9 @@ use crate::{
     conditions::{Conditions, Fate},
     trace::Trace,
 };
+
+/// The largest page of a search.
+const WHOLE_PAGE: usize = 50;
 
 /// No simulation needs so many requests: a call that sends more does not end.
 const MOST_REQUESTS: u64 = 30_000;
@@ -215,13 +219,22 @@ impl Inner {
             None => url.path().to_owned(),
         };
         let body = request.body().and_then(reqwest::Body::as_bytes);
-        let body = Body::from(Bytes::copy_from_slice(body.unwrap_or_default()));
-        let mut sent = http::Request::new(body);
-        *sent.method_mut() = request.method().clone();
-        *sent.uri_mut() = target.parse().unwrap_or_default();
-        *sent.headers_mut() = request.headers().clone();
-        sent.headers_mut().insert(header::HOST, self.host.clone());
-        let Ok(response) = self.routes.call(sent).await;
+        let body = Bytes::copy_from_slice(body.unwrap_or_default());
+        let mut head = http::Request::new(());
+        *head.method_mut() = request.method().clone();
+        *head.uri_mut() = target.parse().unwrap_or_default();
+        *head.headers_mut() = request.headers().clone();
+        head.headers_mut().insert(header::HOST, self.host.clone());
+        let answer = self.call(&head, body.clone()).await;
+        match self.conditions.unordered && url.path().ends_with("/training-job-searches") {
+            true => self.reorder(&head, &body, answer).await,
+            false => answer,
+        }
+    }
+
+    async fn call(&self, head: &http::Request<()>, body: Bytes) -> Answer {
+        let request = head.clone().map(|()| Body::from(body));
+        let Ok(response) = self.routes.call(request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.map(|body| body.to_bytes());
         Answer {
@@ -229,6 +242,44 @@ impl Inner {
             headers: parts.headers,
             body: body.unwrap_or_default(),
         }
+    }
+
+    /// The answer to a search if jobs of the same time have another order each time: its page is
+    /// cut from the whole list after those were shuffled.
+    async fn reorder(&self, head: &http::Request<()>, body: &Bytes, mut answer: Answer) -> Answer {
+        let Ok(asked) = serde_json::from_slice::<Value>(body) else {
+            return answer;
+        };
+        let Ok(mut page) = serde_json::from_slice::<Value>(&answer.body) else {
+            return answer;
+        };
+        let mut rows: Vec<Value> = Vec::new();
+        for offset in 0.. {
+            let mut search = asked.clone();
+            search["limit"] = WHOLE_PAGE.into();
+            search["offset"] = offset.into();
+            let part = self.call(head, search.to_string().into()).await;
+            let mut part: Value = serde_json::from_slice(&part.body).unwrap_or_default();
+            let Some(part) = part["items"].as_array_mut() else {
+                return answer;
+            };
+            rows.append(part);
+            if rows.len() < (offset + 1) * WHOLE_PAGE {
+                break;
+            }
+        }
+        let time = |row: &Value| row["metadata"]["create_time"].as_i64();
+        let mut rng = self.rng.lock();
+        for same in rows.chunk_by_mut(|a, b| time(a) == time(b)) {
+            rng.shuffle(same);
+        }
+        drop(rng);
+        let number = |name: &str| asked[name].as_u64().and_then(|n| usize::try_from(n).ok());
+        let limit = number("limit").unwrap_or(WHOLE_PAGE);
+        let before = number("offset").unwrap_or(0) * limit;
+        page["items"] = rows.into_iter().skip(before).take(limit).collect();
+        answer.body = page.to_string().into();
+        answer
     }
 }
 

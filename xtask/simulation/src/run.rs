@@ -36,7 +36,8 @@ pub struct Run {
 
 /// No user stays longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// The name of the job that has events from the beginning.
+/// The name of the job that has events from the beginning. It runs until it is stopped, or has
+/// ended.
 pub(crate) const JOB_WITH_EVENTS: &str = "told";
 const TOKEN: &str = "simulation";
 
@@ -121,14 +122,22 @@ async fn emulator(
     let mut seeds = Vec::new();
     if past > 0 {
         // A second apart, or all at once.
-        let seed = match rng.bool() {
-            true => json!({"name": "past-{n}", "count": past, "created": "2026-01-15T06:00:00Z"}),
-            false => json!({"name": "past-{n}", "count": past}),
+        let created = "2026-01-15T06:00:00Z";
+        let jobs: Vec<Value> = match rng.bool() {
+            true => vec![json!({"name": "past-{n}", "count": past, "created": created})],
+            false => (0..past)
+                .map(|n| json!({"name": format!("past-{n}"), "created": created}))
+                .collect(),
         };
-        seeds.push(Seeds::from_json(&json!({ "jobs": [seed] }).to_string())?);
+        seeds.push(Seeds::from_json(&json!({ "jobs": jobs }).to_string())?);
     }
     if rng.bool() {
-        let told = json!({"name": JOB_WITH_EVENTS, "created": "2026-01-15T06:00:00Z", "events": events(rng)});
+        let told = json!({
+            "name": JOB_WITH_EVENTS,
+            "created": "2026-01-15T06:00:00Z",
+            "phase": (if rng.bool() { "Running" } else { "Completed" }),
+            "events": events(rng),
+        });
         seeds.push(Seeds::from_json(&json!({ "jobs": [told] }).to_string())?);
     }
     let timing = match rng.bool() {
@@ -170,7 +179,7 @@ async fn emulator(
     Ok(builder.start().await?)
 }
 
-/// Events of a job that has ended: up to a few pages, several at the same time, some equal.
+/// Events from the beginning: up to a few pages, several at the same time, some equal.
 fn events(rng: &mut Rng) -> Vec<Value> {
     let most = [5, 60, 260][rng.usize(..3)];
     let at_once = rng.u64(1..30);

@@ -292,7 +292,8 @@ async fn list(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// A user who reads the events of a job that ended long ago, by pages and by following it.
+/// A user who reads the events of a job, by pages while it is stopped, and by following it when
+/// it has ended.
 async fn read(world: Arc<World>, mut rng: Rng) {
     let Some(id) = checks::id_of(&world, JOB_WITH_EVENTS) else {
         return;
@@ -302,7 +303,21 @@ async fn read(world: Arc<World>, mut rng: Rng) {
         let Ok(job) = world.client.training_jobs().get(&id).await else {
             continue;
         };
-        history(&world, &job, &mut rng).await;
+        let is_final = job.is_final();
+        let stop_after = seconds(&mut rng, 80);
+        let stopped = async {
+            if !is_final {
+                sleep(stop_after).await;
+                let stopped = job.terminate().await.is_ok();
+                world
+                    .trace
+                    .note(format_args!("stop {JOB_WITH_EVENTS}: {stopped}"));
+            }
+        };
+        futures::join!(history(&world, &job, &mut rng), stopped);
+        if !is_final {
+            continue;
+        }
         let begun = world.clock.elapsed();
         let page = [1, 9, 100][rng.usize(..3)];
         let events = job.events().page_size(page);
@@ -322,7 +337,10 @@ async fn history(world: &World, job: &Job, rng: &mut Rng) {
     // Late events are written some seconds after the end.
     sleep(Duration::from_secs(60)).await;
     let page = [1, 3, 20, 100][rng.usize(..4)];
-    let events = job.events().page_size(page).in_flight(rng.usize(1..5));
+    let mut events = job.events().page_size(page).in_flight(rng.usize(1..5));
+    if rng.bool() {
+        events = events.newest_first();
+    }
     let before = checks::messages(world, job);
     let begun = world.clock.elapsed();
     let result = events.stream().try_collect::<Vec<_>>().await;
