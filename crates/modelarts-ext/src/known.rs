@@ -1,4 +1,4 @@
-//! Which rows were read.
+//! The rows of a list that were read.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
@@ -11,7 +11,8 @@ const RECENT: usize = 200;
 /// and ends with an error when its rows change places.
 const REMEMBERED: usize = 100_000;
 
-/// Of how many rows without an id three quarters have to agree. Runs of equal ones should be shorter.
+/// Of how many rows without an id three quarters have to agree. Runs of equal ones should be
+/// shorter.
 const AGREEMENT: usize = 6;
 
 /// How many rows before a run of equal ones are looked at besides, because some may have
@@ -40,9 +41,9 @@ pub(crate) struct Known {
     /// How many rows were seen since the last new row, or change of the total.
     confirmed: u64,
     epoch: u32,
-    /// Whether rows were read that are not among the recent ones.
+    /// Rows were read that are not among the recent ones.
     forgotten: bool,
-    /// Whether rows were read that are not known: by another stream, or very many.
+    /// Rows were read that are not known: by another stream, or very many.
     incomplete: bool,
 }
 
@@ -72,27 +73,27 @@ impl Known {
         }
     }
 
-    /// The rows before a saved position. `more`: whether there are others before these.
+    /// Takes the rows before a saved position as given. `more`: whether there are others before
+    /// these.
     pub(crate) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
-        self.given = 0;
         self.remember(last);
         self.forgotten |= more;
         self.incomplete = more;
     }
 
-    /// Whether rows were read that are not remembered in full.
+    /// Returns whether rows were read that are not remembered in full.
     pub(crate) fn has_forgotten(&self) -> bool {
         self.forgotten
     }
 
-    /// Whether rows were read that are not known: by another stream, or very many.
+    /// Returns whether rows were read that are not known: by another stream, or very many.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
-    /// Whether nothing that was read can come as new.
+    /// Returns whether nothing that was read can come as new.
     pub(crate) fn is_sure(&self) -> bool {
         !self.incomplete && (self.unique || !self.forgotten)
     }
@@ -148,11 +149,13 @@ impl Known {
     pub(crate) fn all_gone(&mut self) {
         if !self.unique {
             self.recent.clear();
+            self.counts.clear();
+            self.order.clear();
         }
     }
 
-    /// Which rows of a page are given: those with an id that did not come before, and of
-    /// equal rows without an id as many as this page holds more than any before. The rows
+    /// Tells for each row of a page if it is given: those with an id that did not come before,
+    /// and of equal rows without an id as many as this page holds more than any before. The rows
     /// in front of `first` were read, even if they are not known.
     pub(crate) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut page: HashMap<u64, u32> = HashMap::new();

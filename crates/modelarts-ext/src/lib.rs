@@ -151,7 +151,10 @@
 //!
 //! After the first page, up to four are [in flight](ListJobs::in_flight). Pages overlap:
 //! a row that was there all the time comes once, whatever came and went while the list
-//! was read. [`Page::position`] can be stored, and gone on from on another day.
+//! was read. A list that the service does not keep in order, or that has fewer rows than
+//! it counts, is read again, and ends with an error if rows may still be missing;
+//! [`Error::position`] says where to go on. [`Page::position`] can be stored, and gone on
+//! from on another day.
 //!
 //! Besides jobs and their events there are [algorithms](Client::algorithms),
 //! [flavors](Client::flavors), [preset images](Client::engines),
@@ -412,6 +415,7 @@ mod refusal;
 mod region;
 mod renew;
 mod retry;
+mod row_counts;
 mod rules;
 mod rules_on_channels;
 mod rules_on_code;
@@ -427,7 +431,6 @@ mod setup;
 #[cfg(test)]
 mod shifting;
 mod sign;
-mod stated;
 mod tail;
 mod tls;
 mod token;

@@ -2,28 +2,47 @@
 
 use std::fmt;
 
+use crate::position::Position;
+
 /// How many requests a list may take: so many, and of those that its rows need if each
 /// page brings as many as it was asked for, so many times as many.
 const REQUESTS: u64 = 64;
 const REQUESTS_PER_PAGE: u64 = 4;
-/// How far behind what was read a search may look, in rows, where no total is stated.
+/// The number of rows behind what was read that a search may reach, where no total is stated.
 const SEARCHED: u64 = 10_000;
 
+/// How often a page that is not full and leads no further is taken for an accident
+/// while the service says that there is more.
+pub(crate) const PATIENCE: u32 = 1;
+/// The number of searches without a new row in between that are enough.
+pub(crate) const SEARCHES: u32 = 10;
 /// How often a list is read again while its rows change places.
 pub(crate) const TIMES_UNORDERED: u32 = 16;
 /// The same, because rows were inserted and removed at the same time, which looks alike.
 pub(crate) const TIMES_UNCERTAIN: u32 = 2;
 
 /// How many requests a list with so many rows may take. `new`: how many of them a page
-/// brings; `searched`: how many lie before the farthest that a search looked at.
+/// brings; `searched`: how many lie before the farthest that a search asked for.
 pub(crate) fn most_requests(rows: u64, new: u32, searched: u64, largest_page: u32) -> u64 {
-    let searched = searched.min(2 * rows + SEARCHED);
+    let searched = searched.min(rows.saturating_mul(2).saturating_add(SEARCHED));
     let step = u64::from((largest_page / 2).max(1));
-    let pages = rows.div_ceil(u64::from(new.max(1))) + searched.div_ceil(step);
-    REQUESTS + REQUESTS_PER_PAGE * pages
+    let pages = rows.div_ceil(u64::from(new.max(1)));
+    let pages = pages.saturating_add(searched.div_ceil(step));
+    REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
 }
 
-/// Why the rest of a list cannot be read.
+/// The end of a list that is read again.
+pub(crate) struct End {
+    pub(crate) position: Position,
+    /// The number of times that it was reached.
+    pub(crate) times: u32,
+    /// The rows that were given then.
+    pub(crate) given: u64,
+    /// The rows that came, of those that had to come, if some were missing.
+    pub(crate) missing: Option<(u64, u64)>,
+}
+
+/// The reason that the rest of a list cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ListError {
     /// Nothing of what was read can be found again.
@@ -48,6 +67,16 @@ pub(crate) enum ListError {
     OrderChanged {
         came: u64,
     },
+}
+
+impl ListError {
+    /// The error of a list that ended before all of its rows came, or perhaps before that.
+    pub(crate) fn ended_early(missing: Option<(u64, u64)>, unordered: bool, given: u64) -> Self {
+        match missing {
+            Some((came, all)) if !unordered => Self::Ended { came, all },
+            _ => Self::OrderChanged { came: given },
+        }
+    }
 }
 
 impl fmt::Display for ListError {

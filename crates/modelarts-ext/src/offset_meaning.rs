@@ -22,7 +22,7 @@ impl Meaning {
         self == Self::Known
     }
 
-    /// Whether a page did not settle it.
+    /// Returns whether a page did not settle it.
     pub(crate) fn is_in_doubt(self) -> bool {
         matches!(self, Self::Disputed(1..))
     }
@@ -45,7 +45,7 @@ pub(crate) fn other(meaning: Offset) -> Offset {
     }
 }
 
-/// What a page says about the meaning by which it was asked for.
+/// The answer of a page to the question if the meaning by which it was asked for is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The offset counts what it was taken to count.
@@ -70,7 +70,7 @@ pub(crate) struct Evidence<'a> {
     /// The rows of the page before, which began at row `start`.
     pub(crate) previous: &'a [u64],
     pub(crate) start: u64,
-    /// Whether the list has as many rows as it had then.
+    /// The list has as many rows as it had then.
     pub(crate) unmoved: bool,
 }
 
@@ -129,7 +129,7 @@ impl Evidence<'_> {
         self.start.cast_signed() - start.cast_signed()
     }
 
-    /// Whether all rows of the page before that must be on this page by this meaning are in
+    /// Returns whether all rows of the page before that must be on this page by this meaning are in
     /// their places.
     fn is_exact(&self) -> bool {
         let (this, _) = self.starts();
@@ -150,7 +150,7 @@ impl Evidence<'_> {
         (all > 0).then_some((equal, all))
     }
 
-    /// Whether the page can begin with row `start`: half of the rows that it then has in
+    /// Returns whether the page can begin with row `start`: half of the rows that it then has in
     /// common with the page before are there, moved by a few places at most.
     fn agrees(&self, start: u64) -> bool {
         if self.expected(start) == Some(0) {

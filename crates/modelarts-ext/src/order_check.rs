@@ -18,7 +18,7 @@ pub(crate) struct OrderCheck {
     /// Rows of earlier pages that were not on the page after. They may have been pushed
     /// farther, or that page may have been made earlier, as requests overtake each other.
     pending: HashSet<u64>,
-    /// Whether no known row lies behind the page before, except those that are pending.
+    /// No known row lies behind the page before, except those that are pending.
     at_end: bool,
 }
 
@@ -38,7 +38,7 @@ impl OrderCheck {
         self.total
     }
 
-    /// Whether a page contradicts the order of the one before. `is_known` tells which rows
+    /// Returns whether a page contradicts the order of the one before. `is_known` tells which rows
     /// came earlier.
     pub(crate) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
         let (before, now) = (places(&self.previous), places(rows));
@@ -54,7 +54,7 @@ impl OrderCheck {
         inverted || self.at_end && first.is_some_and(|first| rows[first..].iter().any(returned))
     }
 
-    /// Whether the rows of a page that begins with row `start` are where they must be if,
+    /// Returns whether the rows of a page that begins with row `start` are where they must be if,
     /// since the page before, rows were inserted or removed in one place: as far away as the
     /// total has changed, or where they were, and without a new row before them. In other
     /// cases rows may have changed places as well.
@@ -114,7 +114,7 @@ fn places(rows: &[u64]) -> HashMap<u64, Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Whether the order of the last of these pages contradicts those before.
+    /// Returns whether the order of the last of these pages contradicts those before.
     fn changed(pages: &[&[u64]]) -> bool {
         let mut known = HashSet::new();
         let mut check = OrderCheck::default();

@@ -66,7 +66,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     /// Whether no two rows have the same key.
     fn is_unique(&self) -> bool;
 
-    /// Whether the caller set conditions. Where the service tells two numbers, the total
+    /// Returns whether the caller set conditions. Where the service tells two numbers, the total
     /// may then count rows that they exclude.
     fn is_filtered(&self) -> bool {
         false
@@ -91,7 +91,7 @@ pub(crate) struct Reading {
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
     pub(crate) resume: Option<Position>,
-    /// Whether a list may end before all rows came that the service counts, because it is
+    /// A list may end before all rows came that the service counts, because it is
     /// read again and again.
     pub(crate) lenient: bool,
 }

@@ -21,13 +21,13 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 use crate::{
     error::{Error, ErrorKind},
     known::Known,
-    list_error::{self, ListError},
+    list_error::{self, End, ListError},
     offset_meaning::{self, Evidence, Meaning, Verdict},
     order_check::OrderCheck,
     page::{Batch, Page, Reading, Source},
-    position::{Counts, Position},
+    position::{self, Counts, Position},
+    row_counts::RowCounts,
     search::Search,
-    stated::Stated,
     window::{Frame, Window},
 };
 
@@ -36,16 +36,6 @@ use crate::{
 /// neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
-/// How many keys a saved position holds.
-const SAVED: u32 = 30;
-/// The same, if they end with a run of equal ones.
-const SAVED_OF_A_RUN: u32 = 75;
-/// How often a page that is not full and leads no further is taken for an accident
-/// while the service says that there is more.
-const PATIENCE: u32 = 1;
-
-/// How many searches without a new row in between are enough.
-const SEARCHES: u32 = 10;
 
 type Answer<T> = Result<(Window, Batch<T>), Error>;
 
@@ -74,41 +64,32 @@ pub(crate) struct Pager<S: Source> {
     largest: u64,
     meaning: Meaning,
     search: Option<Search>,
-    /// How many rows lie before the end of the farthest page that a search looked at.
+    /// The number of rows before the end of the farthest page that a search asked for.
     searched: u64,
     /// How many searches there were since the last new row.
     searches: u32,
     /// How many pages in a row were not full and led no further.
     idle: u32,
-    /// How many rows lie before the position that was resumed.
+    /// The rows before the position that was resumed that are not known.
     resumed: u64,
-    /// How many rows came that could not be read, or had the id of another on the page.
+    /// The rows that could not be read, since the list was begun, or begun again. One of them
+    /// on two pages is counted twice.
     uncounted: u64,
     /// How many rows in a row were known.
     stale: u64,
-    /// Whether the service changes the order of the rows, or may have done so.
+    /// The service changes the order of the rows.
     unordered: bool,
+    /// The service may have changed the order of the rows.
     uncertain: bool,
     /// Where the list ended, once it is read again.
     again: Option<End>,
     first: bool,
     /// Whether everything comes in one answer.
     single: bool,
-    /// Whether the list may end before all rows came.
+    /// The list may end before all rows came.
     lenient: bool,
     failed: Option<Error>,
     done: bool,
-}
-
-/// The end of a list that is read again.
-struct End {
-    position: Position,
-    /// How many times it was reached.
-    times: u32,
-    /// How many rows were given then.
-    given: u64,
-    /// How many of how many came, if some were missing.
-    missing: Option<(u64, u64)>,
 }
 
 impl<S: Source> Pager<S> {
@@ -120,13 +101,14 @@ impl<S: Source> Pager<S> {
             .or_else(|| source.learned()?.get());
         let unique = source.is_unique();
         let mut known = Known::new(unique);
-        let mut read = 0;
+        let (mut read, mut resumed) = (0, 0);
         let mut order = OrderCheck::default();
         if let Some(saved) = saved {
             read = saved.read;
             let start = read.saturating_sub(saved.last.len() as u64);
             order.take(known.hashes(&saved.last), start, None);
             known.resume(saved.last, saved.more);
+            resumed = read.saturating_sub(known.given());
         }
         Self {
             source,
@@ -157,7 +139,7 @@ impl<S: Source> Pager<S> {
             searched: 0,
             searches: 0,
             idle: 0,
-            resumed: read,
+            resumed,
             uncounted: 0,
             stale: 0,
             unordered: false,
@@ -260,6 +242,16 @@ impl<S: Source> Pager<S> {
         frame.overlapping(read, overlap)
     }
 
+    /// Begins the list again.
+    fn go_on_from_start(&mut self) {
+        self.go_on_from(0);
+        // Rows that cannot be read are not known, so they are counted again.
+        self.uncounted = 0;
+        if !self.known.is_incomplete() {
+            self.resumed = 0;
+        }
+    }
+
     /// Forgets what is in flight and goes on behind the first `read` rows.
     fn go_on_from(&mut self, read: u64) {
         self.flight = FuturesOrdered::new();
@@ -274,9 +266,9 @@ impl<S: Source> Pager<S> {
         batch: Batch<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
         let rows = (batch.items.len() + batch.dropped) as u64;
-        let stated = Stated::new(batch.total, batch.count);
+        let counts = RowCounts::new(batch.total, batch.count);
         let long = rows > u64::from(window.limit) && !self.single;
-        let whole = long && window.offset == 0 && stated.total.or(stated.count) == Some(rows);
+        let whole = long && window.offset == 0 && counts.total.or(counts.count) == Some(rows);
         if long && !whole {
             return Err(self.error(ListError::PageTooLong {
                 rows,
@@ -297,7 +289,7 @@ impl<S: Source> Pager<S> {
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
         let only = window.start == 0 && !full;
-        let bounds = stated.of_page(rows, only, self.source.is_filtered());
+        let bounds = counts.of_page(rows, only, self.source.is_filtered());
         let more = bounds.most.is_some_and(|most| most > end);
         let changed = bounds.all != self.required;
         self.required = bounds.all;
@@ -382,10 +374,10 @@ impl<S: Source> Pager<S> {
         self.total = bounds
             .matching
             .filter(|count| *count > end)
-            .or(stated.total);
+            .or(counts.total);
         self.idle = if further { 0 } else { self.idle + 1 };
         if !full {
-            self.done = !more || self.idle > PATIENCE;
+            self.done = !more || self.idle > list_error::PATIENCE;
             if more {
                 // Pages are shorter than they say; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
@@ -405,7 +397,7 @@ impl<S: Source> Pager<S> {
         }
         Ok(Some(Page {
             items,
-            total: stated.total,
+            total: counts.total,
             dropped: batch.dropped,
             position: self.position(),
             told: batch.told,
@@ -452,12 +444,12 @@ impl<S: Source> Pager<S> {
             self.frame.meaning = offset_meaning::other(self.frame.meaning);
             self.go_on_from(self.read);
         } else {
-            self.go_on_from(0);
+            self.go_on_from_start();
         }
         Ok(false)
     }
 
-    /// Whether all rows that the service counts were seen since it last said how many there
+    /// Returns whether all rows that the service counts were seen since it last said how many there
     /// are, and none of them was new.
     fn is_confirmed(&self) -> bool {
         let confirmed = self.known.confirmed() + self.uncounted;
@@ -507,10 +499,10 @@ impl<S: Source> Pager<S> {
         self.done = false;
         self.idle = 0;
         self.frame.size = self.frame.max;
-        self.go_on_from(0);
+        self.go_on_from_start();
     }
 
-    /// Whether the same rows come again and again, because the service does not know so
+    /// Returns whether the same rows come again and again, because the service does not know so
     /// large an offset: more of them in a row than can come of rows that moved in before
     /// what was read, which is as many as were read.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
@@ -534,7 +526,7 @@ impl<S: Source> Pager<S> {
         let Some(search) = self.search.take() else {
             self.go_on_from(self.read);
             self.searches += 1;
-            if self.searches > SEARCHES {
+            if self.searches > list_error::SEARCHES {
                 return Err(self.error(ListError::ChangedTooMuch));
             }
             // Earlier by half a window: as much that is known as what is not.
@@ -555,7 +547,7 @@ impl<S: Source> Pager<S> {
                 return Err(self.error(ListError::ChangedTooMuch));
             }
             self.known.all_gone();
-            self.go_on_from(0);
+            self.go_on_from_start();
         }
         Ok(())
     }
@@ -564,7 +556,9 @@ impl<S: Source> Pager<S> {
         if let Some(end) = &self.again {
             return end.position.clone();
         }
-        let enough = self.known.overlap(SAVED, SAVED_OF_A_RUN);
+        let enough = self
+            .known
+            .overlap(position::SAVED, position::SAVED_OF_A_RUN);
         let last = self.known.last(enough as usize);
         Position {
             list: self.source.operation().to_owned(),
@@ -598,9 +592,7 @@ impl<S: Source> Pager<S> {
 
     /// The list has ended, and not all rows came, or that is not certain.
     fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
-        self.error(match missing {
-            Some((came, all)) if !self.unordered => ListError::Ended { came, all },
-            _ => ListError::OrderChanged { came: self.given() },
-        })
+        let given = self.given();
+        self.error(ListError::ended_early(missing, self.unordered, given))
     }
 }

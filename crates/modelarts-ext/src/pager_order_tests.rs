@@ -167,6 +167,71 @@ fn a_list_that_ends_below_its_total_says_so_after_its_rows() {
     assert!(error.is_none(), "{error:?}");
 }
 
+#[test]
+fn rows_that_could_not_be_read_are_counted_once_when_a_list_is_read_again() {
+    let unreadable: Vec<u32> = (10..17).collect();
+    let readable: Vec<u32> = (0..60).filter(|row| !unreadable.contains(row)).collect();
+    let whole = Setting {
+        unreadable,
+        ..Setting::of(60)
+    };
+    let short = Setting {
+        total_error: 7,
+        ..whole.clone()
+    };
+    let ended = "List: the list ended after 60 of the 67 rows that the service stated; read on \
+                 from the position of this error, or read it again";
+    for (setting, end) in [(&whole, None), (&short, Some(ended))] {
+        for (mut rows, error, _) in [read::<true>(setting), read::<false>(setting)] {
+            rows.sort_unstable();
+            assert_eq!(rows, readable, "{setting:?}");
+            let error = error.map(|error| error.to_string());
+            assert_eq!(error.as_deref(), end, "{setting:?}");
+        }
+    }
+}
+
+/// The position counts them, and so does the list when it is read again from its beginning.
+#[test]
+fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
+    let setting = Setting {
+        unreadable: (10..17).collect(),
+        total_error: 7,
+        size: 30,
+        ..Setting::of(60)
+    };
+    let (mut pages, _) = setting.pages::<true>();
+    let position = block_on(pages.try_next()).unwrap().unwrap().position;
+    assert_eq!((position.rows(), position.more), (30, false));
+    let mut reading = setting.reading();
+    reading.resume = Some(position);
+    let (list, _) = setting.list::<true>();
+    let pages = page::pages(list, setting.pagination(), reading);
+    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "List: the list ended after 60 of the 67 rows that the service stated; read on from the \
+         position of this error, or read it again"
+    );
+}
+
+#[test]
+fn the_largest_total_is_a_number_like_others() {
+    let setting = Setting {
+        total_error: i64::MAX - 60,
+        ..Setting::of(60)
+    };
+    for (rows, error, table) in [read::<true>(&setting), read::<false>(&setting)] {
+        assert_eq!(rows, (0..60).collect::<Vec<_>>());
+        assert_eq!(
+            error.unwrap().to_string(),
+            "List: the list ended after 60 of the 9223372036854775807 rows that the service \
+             stated; read on from the position of this error, or read it again"
+        );
+        assert!(table.asked.len() <= 10, "{:?}", table.asked);
+    }
+}
+
 /// The total may count rows that the conditions exclude, and the count those of a page.
 #[test]
 fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {

@@ -11,6 +11,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 
 use crate::{
     page,
+    position::Position,
     shifting::{Change, List, Rows, Setting},
 };
 
@@ -253,6 +254,46 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
         "List: the list has changed so much while it was read that it cannot be said where to go \
          on; read it again"
     );
+}
+
+#[test]
+fn a_position_with_a_row_number_that_no_list_reaches_is_refused() {
+    for (read, refused) in [
+        (u64::from(u32::MAX), None),
+        (
+            u64::from(u32::MAX) + 1,
+            Some(
+                "resume: the position is damaged: `read` is 4294967296 and must be at most \
+                 4294967295; read the list from its beginning",
+            ),
+        ),
+    ] {
+        let stored = format!(r#"{{"list":"List","read":{read},"last":[],"more":false}}"#);
+        let position: Position = serde_json::from_str(&stored).unwrap();
+        let mut reading = Setting::of(40).reading();
+        reading.resume = Some(position);
+        let error = reading.check("List", 50).err();
+        let error = error.map(|error| error.to_string());
+        assert_eq!(error.as_deref(), refused);
+    }
+}
+
+/// All rows go away while a list is read, and those that come instead are others, even if
+/// some look the same.
+#[test]
+fn rows_that_look_like_deleted_ones_are_given() {
+    let setting = Setting {
+        size: 10,
+        max: 10,
+        ..Setting::of(12)
+    };
+    let (mut pages, table) = setting.pages::<false>();
+    let first = block_on(pages.try_next()).unwrap().unwrap().items;
+    assert_eq!(first, (0..10).collect::<Vec<_>>());
+    let now: Vec<u32> = (300..315).chain(0..3).collect();
+    table.lock().unwrap().rows.clone_from(&now);
+    let rows = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap();
+    assert_eq!(rows, now);
 }
 
 /// Late rows that push what was read behind the window: found by the properties below.

@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
+/// The number of keys that a saved position holds.
+pub(crate) const SAVED: u32 = 30;
+/// The same, if they end with a run of equal ones.
+pub(crate) const SAVED_OF_A_RUN: u32 = 75;
+/// The largest number of rows before a position: no list is so long, and the numbers of the
+/// requests behind it overflow nothing.
+const MOST_ROWS: u64 = u32::MAX as u64;
+
 /// Where a list was left. It can be stored with serde, and given to `resume` of the
 /// same list with the same conditions, in another process and on another day.
 ///
@@ -57,14 +65,21 @@ impl Position {
         self.read
     }
 
-    /// Refuses a position in another list.
+    /// Refuses a position in another list, and a damaged one.
     pub(crate) fn check(&self, list: &str) -> Result<(), Error> {
-        if self.list == list {
-            return Ok(());
+        if self.list != list {
+            return Err(Error::invalid(format!(
+                "resume: the position is one in {}, and this is {list}",
+                self.list
+            )));
         }
-        Err(Error::invalid(format!(
-            "resume: the position is one in {}, and this is {list}",
-            self.list
-        )))
+        if self.read > MOST_ROWS {
+            return Err(Error::invalid(format!(
+                "resume: the position is damaged: `read` is {} and must be at most {MOST_ROWS}; \
+                 read the list from its beginning",
+                self.read
+            )));
+        }
+        Ok(())
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum Change {
     Shuffle(usize, usize, u64),
 }
 
-/// What the second number of a service counts.
+/// The rows that the second number of a service counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     /// The rows of the list.
@@ -60,13 +60,15 @@ pub(crate) struct Setting {
     /// The largest offset that the service knows; it takes larger ones for this.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
-    /// What it counts besides.
+    /// The rows that the second number counts, if there is one.
     pub(crate) count: Option<Count>,
-    /// Whether the list has conditions.
+    /// The list has conditions.
     pub(crate) filtered: bool,
+    /// Rows that come, but cannot be read.
+    pub(crate) unreadable: Vec<u32>,
     /// By how much the service states the total wrongly.
     pub(crate) total_error: i64,
-    /// Whether the service gives all rows from the offset on, whatever the limit is.
+    /// The service gives all rows from the offset on, whatever the limit is.
     pub(crate) ignores_limit: bool,
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
@@ -90,6 +92,7 @@ impl Setting {
             total: true,
             count: None,
             filtered: false,
+            unreadable: Vec::new(),
             total_error: 0,
             ignores_limit: false,
             size: 50,
@@ -220,19 +223,21 @@ impl Table {
         };
         let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
         let total = self.setting.total;
-        let items: Vec<u32> = rows.take(most).copied().collect();
+        let page = rows.take(most).copied();
+        let (unreadable, items): (Vec<u32>, Vec<u32>) =
+            page.partition(|row| self.setting.unreadable.contains(row));
         Batch {
             total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
             count: self.setting.count.map(|count| match count {
                 Count::Matching => self.rows.len() as i64,
-                Count::OfPage => items.len() as i64,
+                Count::OfPage => (items.len() + unreadable.len()) as i64,
             }),
             items,
             limit: match self.setting.cap {
                 Some((_, false)) => None,
                 _ => Some(i64::from(used)),
             },
-            dropped: 0,
+            dropped: unreadable.len(),
             told: Arc::default(),
         }
     }

@@ -3,12 +3,12 @@
 /// The two numbers of an answer. The documents say that `total` counts all rows and `count`
 /// those that match the conditions; some services count only the rows of the page in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stated {
+pub(crate) struct RowCounts {
     pub(crate) total: Option<u64>,
     pub(crate) count: Option<u64>,
 }
 
-impl Stated {
+impl RowCounts {
     pub(crate) fn new(total: Option<i64>, count: Option<i64>) -> Self {
         let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
         Self {
