@@ -49,7 +49,7 @@ pub trait Wrapper {
     fn inner(&mut self) -> &mut Self::Inner;
 }
 
-/// What [`List::growth`] of a `Vec` is: it doubles its space.
+/// [`List::growth`] of a `Vec`, which doubles its space.
 fn growth_of<T>(list: &Vec<T>) -> (usize, usize) {
     if list.len() < list.capacity() {
         return (0, 0);
@@ -58,7 +58,7 @@ fn growth_of<T>(list: &Vec<T>) -> (usize, usize) {
     ((2 * now).max(4 * size_of::<T>()), now)
 }
 
-/// What [`Table::growth`] is. A table has nodes for eleven entries, which are half full in
+/// [`Table::growth`] of a map. A table has nodes for eleven entries, which are half full in
 /// the worst case.
 fn growth_of_table<T>(is_empty: bool) -> usize {
     size_of::<(String, T)>() * if is_empty { 12 } else { 2 }

@@ -28,8 +28,9 @@ pub trait Observer: Send + Sync {
         None
     }
 
-    /// Whether the time of the call is over, so that decoding ends with an error. It is asked
-    /// now and then while an answer is decoded.
+    /// Returns whether the time of the call is over, so that decoding ends with an error. The
+    /// decoder asks now and then while it decodes an answer, and once when an answer is not
+    /// understood.
     fn is_late(&self) -> bool {
         false
     }
@@ -156,6 +157,11 @@ pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, E
                 observer.decoded(&full, &dropped);
             }
             Ok(ResponseValue::new(value, status, headers))
+        }
+        Err(_) if observer.as_ref().is_some_and(|observer| observer.is_late()) => {
+            // To mask a long answer takes time, too; and without that it must not be shown.
+            let error = serde_json::Error::custom("time ran out while it was decoded");
+            Err(Error::InvalidResponsePayload(Bytes::new(), error))
         }
         Err(error) => {
             let masked = |text: &str| observer.as_ref()?.masked(text);

@@ -381,6 +381,38 @@ async fn the_observer_is_told_what_was_left_out() {
     assert_eq!((dropped.rows, dropped.nested), (2, 1));
 }
 
+#[tokio::test]
+async fn an_answer_that_is_too_late_is_not_masked() {
+    /// The time is over once the answer is not understood.
+    #[derive(Default)]
+    struct Late(Mutex<Vec<String>>);
+    impl Observer for Late {
+        fn decoded(&self, _: &Bytes, _: &Dropped) {}
+        fn masked(&self, text: &str) -> Option<String> {
+            self.0.lock().unwrap().push(text.to_owned());
+            None
+        }
+        fn is_late(&self) -> bool {
+            true
+        }
+    }
+
+    let late = Arc::new(Late::default());
+    let observer = late.clone();
+    let (client, _) = Fake::new(move || {
+        let mut response = response(200, r#"{"metadata":"not an object"}"#);
+        response.observer = Some(observer.clone());
+        Ok(response)
+    });
+    let error = show(&client, "job-1").await.unwrap_err();
+    let Error::InvalidResponsePayload(body, error) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(body, "");
+    assert_eq!(error.to_string(), "time ran out while it was decoded");
+    assert_eq!(*late.0.lock().unwrap(), [""; 0]);
+}
+
 #[test]
 fn contexts_and_clients_print_no_transport() {
     let (client, _) = Fake::answering(200, "{}");

@@ -79,6 +79,7 @@ impl Sender {
         let failed = status.as_u16() >= 300;
         let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
         let mut body = Gathered::default();
+        let mut is_cut = false;
         while let Some(mut chunk) = response
             .chunk()
             .await
@@ -89,6 +90,7 @@ impl Sender {
                 body.push(chunk);
             } else if failed {
                 chunk.truncate(room);
+                is_cut = true;
                 body.push(chunk);
                 break;
             } else {
@@ -110,6 +112,10 @@ impl Sender {
             let mask = secrets.mask();
             mask.headers(&mut headers);
             mask.body(&mut body);
+            if is_cut {
+                // The end may be the beginning of a secret, which is not masked.
+                body.truncate(body.len().saturating_sub(mask.longest()));
+            }
         }
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             // A redirect would take the credentials along.

@@ -227,8 +227,9 @@ impl ClientBuilder {
 
     /// How long a method may take that makes several calls, all of them together, such as
     /// [`CreateJob::submit`](crate::CreateJob::submit), which looks up the algorithm and looks
-    /// for a job whose create was lost. Default 5 minutes. Waits and streams have limits of
-    /// their own.
+    /// for a job whose create was lost. Default 5 minutes. An answer that is there when the
+    /// time is over is decoded within the [time limit of its call](Self::timeout). Waits and
+    /// streams have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.overall_timeout = timeout;
         self

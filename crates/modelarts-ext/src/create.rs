@@ -250,9 +250,9 @@ impl CreateJob {
     ///
     /// # Errors
     /// What [`check`](Self::check) finds, with nothing sent: all of it is in
-    /// [`Error::violations`]. And what the service refuses. An error that says that
-    /// the job may exist all the same ([`Error::is_uncertain`]) comes only when the service
-    /// cannot be asked about it either, or time runs out.
+    /// [`Error::violations`]. And what the service refuses. An error with
+    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
+    /// found.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let client = self.client.clone();
         let deadline = client.deadline();

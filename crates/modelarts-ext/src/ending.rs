@@ -14,7 +14,7 @@ pub(crate) struct Polls {
     patience: Patience,
     /// When the poll that is under way began, if the job had ended by then.
     begun: Option<SystemTime>,
-    /// Whether that poll has brought all that there is.
+    /// That poll has brought all that there is.
     complete: bool,
     /// When the first and the last complete poll began, of those after the end of the job
     /// and after the last time that something new came from any source.
@@ -43,8 +43,8 @@ impl Polls {
         self.patience.bear(error, clock)
     }
 
-    /// Whether the source has been quiet for long enough if the poll that has begun brings
-    /// nothing new.
+    /// Returns whether the source has been quiet for long enough if the poll that has begun
+    /// brings nothing new.
     pub(crate) fn may_be_last(&self, ending: &Ending) -> bool {
         self.begun.is_some_and(|begun| {
             let first = self.quiet.map_or(begun, |(first, _)| first);
@@ -58,7 +58,7 @@ impl Polls {
             self.quiet = None;
         }
         if !ended {
-            // What was polled before the job was started again says nothing of its end.
+            // A poll from before the job was started again says nothing of its end.
             self.begun = None;
         }
         if std::mem::take(&mut self.complete)
@@ -90,7 +90,7 @@ pub(crate) struct Ending {
     details: Polls,
     ended: bool,
     gone: bool,
-    /// Whether something new has come in this round.
+    /// Something new has come in this round.
     news: bool,
 }
 
@@ -175,8 +175,8 @@ impl Ending {
 /// How far the end of a followed job has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// Whether each source has told all that it had when the job ended.
+    /// Each source has told all that it had when the job ended.
     pub(crate) is_known: bool,
-    /// Whether nothing more is expected.
+    /// Nothing more is expected.
     pub(crate) is_over: bool,
 }

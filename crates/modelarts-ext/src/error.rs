@@ -23,7 +23,7 @@ struct Inner {
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
-    /// Whether the same call may succeed later, where kind and status do not tell.
+    /// The same call may succeed later, or not, where kind and status do not tell.
     retryable: Option<bool>,
     /// Shared: everyone who waited for the same credentials gets the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
@@ -240,14 +240,14 @@ impl Error {
         self
     }
 
-    /// Whether the service may have executed the call all the same: the answer was lost, did
-    /// not come in time, or is neither a success that is understood nor a refusal of the
-    /// service.
+    /// The service may have executed the call all the same: the answer was lost, did not come
+    /// in time, or is neither a success that is understood nor a refusal of the service.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
-            // It answered that it did, in words that are not understood.
-            Some(200..=299) => self.0.kind != ErrorKind::Service,
+            // It answered that it did, in words that are not understood. An answer of IAM came
+            // before the call was sent.
+            Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
             // Nothing was executed of what came too often.
             Some(429) => false,
             // A refusal of the service has a code. Other answers of this kind may come from
@@ -255,7 +255,7 @@ impl Error {
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.code.is_none()
-                    // What IAM said before anything was sent is no answer to the call.
+                    // An answer of IAM before anything was sent is no answer to the call.
                     && self.0.call.attempts > 0
             }
             _ => self.0.kind == ErrorKind::Decode,
@@ -382,7 +382,7 @@ impl Error {
         }
     }
 
-    /// Whether the same request would be answered in the same way.
+    /// The same request would be answered in the same way.
     pub(crate) fn is_final(&self) -> bool {
         let refused = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
         self.0.retryable == Some(false) || refused

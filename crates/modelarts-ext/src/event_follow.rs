@@ -17,6 +17,9 @@ pub(crate) struct Follower {
     seen: Seen,
     pub(crate) polls: Polls,
     poll: Option<Poll>,
+    /// The last poll has ended with an error of the list, so that pages of the next
+    /// one are no progress until it is complete.
+    begun_again: bool,
 }
 
 /// A poll that is under way.
@@ -34,16 +37,18 @@ impl Follower {
             events,
             polls: Polls::default(),
             poll: None,
+            begun_again: false,
         }
     }
 
-    /// Whether a poll is under way.
+    /// Returns whether a poll is under way.
     pub(crate) fn is_polling(&self) -> bool {
         self.poll.is_some()
     }
 
-    /// The new events of one more page. `None`: that is all for this poll. After an error
-    /// the poll goes on behind the last page that came.
+    /// The new events of one more page. `None`: that is all for this poll. After a failed
+    /// request the poll goes on behind the last page that came. A list that ended with an
+    /// error of its own is begun again, because the rest of it cannot be complete.
     pub(crate) async fn next(&mut self, ending: &Ending) -> Result<Option<Vec<Event>>, Error> {
         let mut poll = self.poll.take().unwrap_or_else(|| self.begin(ending));
         let mut pages = match poll.pages.take() {
@@ -52,7 +57,9 @@ impl Follower {
         };
         match pages.try_next().await {
             Ok(Some(page)) => {
-                self.polls.progress();
+                if !self.begun_again {
+                    self.polls.progress();
+                }
                 self.poll = Some(Poll {
                     rest: poll.rest.resume(page.position),
                     pages: Some(pages),
@@ -60,12 +67,17 @@ impl Follower {
                 Ok(Some(self.seen.new_among(page.items)))
             }
             Ok(None) => {
+                self.begun_again = false;
                 self.polls.complete();
                 self.seen.complete();
                 Ok(None)
             }
             Err(error) => {
-                self.poll = Some(poll);
+                if error.position().is_some() {
+                    self.begun_again = true;
+                } else {
+                    self.poll = Some(poll);
+                }
                 Err(error)
             }
         }
@@ -74,20 +86,20 @@ impl Follower {
     fn begin(&mut self, ending: &Ending) -> Poll {
         self.polls.begin(ending);
         self.seen.begin(ending.job.client().clock().now());
-        let mut rest = self.events.clone();
         // The last poll is one of all events, so that nothing is missing in the end, whatever
         // the times of the events are.
-        if !self.polls.may_be_last(ending) {
-            rest.range = self.seen.window(rest.range);
+        let last = self.polls.may_be_last(ending);
+        Poll {
+            rest: self.events.polled(&self.seen, last),
+            pages: None,
         }
-        Poll { rest, pages: None }
     }
 }
 
 struct State {
     follower: Follower,
     ending: Ending,
-    /// Whether to go on without a pause.
+    /// The next request is sent without a pause.
     at_once: bool,
 }
 

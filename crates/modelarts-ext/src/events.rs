@@ -18,6 +18,7 @@ use crate::{
     list::not_blank,
     page::{self, Batch, Page, Reading, Results, Source, pagination},
     position::Position,
+    seen::Seen,
 };
 
 const OPERATION: &str = "ListTrainingJobEvents";
@@ -180,7 +181,8 @@ impl Events {
     /// A job that is started again after it had ended is followed on. Answers that fail
     /// in passing do not end it either, and do not count as quiet. When the events, or the
     /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
-    /// with the error.
+    /// with the error. That includes a last poll that brings fewer events than the service
+    /// counts.
     #[must_use]
     pub fn follow(mut self) -> Results<Event> {
         self.follow_instead();
@@ -194,7 +196,17 @@ impl Events {
     pub(crate) fn follow_instead(&mut self) {
         self.order = SortOrder::Asc;
         self.reading.resume = None;
-        self.reading.lenient = true;
+    }
+
+    /// The events that a poll asks for: those of a window of time, of which some may be
+    /// missing, or all of them for the `last` poll.
+    pub(crate) fn polled(&self, seen: &Seen, last: bool) -> Self {
+        let mut polled = self.clone();
+        if !last {
+            polled.reading.lenient = true;
+            polled.range = seen.window(polled.range);
+        }
+        polled
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -52,7 +52,7 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// How long the service asks to wait.
     retry_after: Option<Duration>,
-    /// What hides the secrets of the request.
+    /// Masks the secrets of the request.
     mask: Mask,
 }
 
@@ -208,7 +208,10 @@ impl Authority {
     /// An answer that is not what was asked for. `what` says what the service did not do.
     pub(crate) fn refusal(&self, reply: &Reply, what: &str) -> Error {
         let status = reply.status.as_u16();
-        let (code, said) = said(&reply.body);
+        let mut body = reply.body.clone();
+        // Where the status says success, it came as it is.
+        reply.mask.body(&mut body);
+        let (code, said) = said(&body);
         let said = match (said.is_empty(), reply.status.is_redirection()) {
             (_, true) => "it redirects, which is not followed; check its address".to_owned(),
             (true, false) => "it gave no reason".to_owned(),
@@ -227,7 +230,8 @@ impl Authority {
                 .with_code(code)
         };
         error.in_call(Call {
-            request_id: said_id(&reply.headers).map(str::to_owned),
+            request_id: said_id(&reply.headers)
+                .map(|id| reply.mask.text(id).unwrap_or_else(|| id.to_owned())),
             retry_after: reply.retry_after,
             ..Call::default()
         })

@@ -86,11 +86,11 @@ pub struct Job {
     snapshot: Arc<Snapshot>,
 }
 
-/// What the service said about a job.
+/// An answer of the service about a job.
 struct Snapshot {
     details: Arc<TrainingJob>,
     told: Arc<Facts>,
-    /// What it said when a watch that was begun from this one saw the end of the job.
+    /// The answer by which a watch that was begun from this one saw the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
 
@@ -137,10 +137,7 @@ impl Job {
     /// Keeps the end that a watch of this job has seen, for its clones, too.
     pub(crate) fn keep_end(&self, end: &Self) {
         let (newest, end) = (self.newest(), end.newest());
-        let raw = end.told.raw();
-        let same = Arc::ptr_eq(&newest.details, &end.details)
-            || !raw.is_empty() && raw == newest.told.raw();
-        if !same && is_final(&phase(&end.details)) {
+        if newest.details != end.details && is_final(&phase(&end.details)) {
             // A copy, because what ends this one later must not change what was given of it.
             let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.told));
             // When another watch was faster, it has seen the end as well.
@@ -404,4 +401,45 @@ fn about(
     answer.about(client, "metadata.id", id, |job| {
         job.metadata.as_ref()?.id.as_deref()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::auth::Credentials;
+
+    /// The rows of lists do not know the body that they came in.
+    #[test]
+    fn an_end_that_is_known_is_not_kept_again() {
+        let client = Client::builder()
+            .endpoint("https://modelarts.test")
+            .project_id("0123456789abcdef0123456789abcdef")
+            .credentials(Credentials::token("t"));
+        let client = client.build().unwrap();
+        let row = |phase: &str| {
+            let row = json!({"metadata": {"id": "j"}, "status": {"phase": phase}});
+            let row = serde_json::from_value(row).unwrap();
+            Job::from_details(client.clone(), Box::new(row), Arc::default()).unwrap()
+        };
+        let ends = |job: &Job| {
+            let first = job.snapshot.end.get();
+            std::iter::successors(first, |end| end.end.get()).count()
+        };
+        let job = row("Running");
+        for (phase, kept) in [
+            ("Running", 0),
+            ("Completed", 1),
+            ("Completed", 1),
+            ("Failed", 2),
+            ("Failed", 2),
+        ] {
+            job.keep_end(&row(phase));
+            assert_eq!(ends(&job), kept, "{phase}");
+        }
+        let ended = row("Completed");
+        ended.keep_end(&row("Completed"));
+        assert_eq!(ends(&ended), 0);
+    }
 }

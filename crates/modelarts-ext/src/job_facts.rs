@@ -1,4 +1,4 @@
-//! What people look for in the details of a job. All of it is read from what the service
+//! Facts that people look for in the details of a job, all of them read from what the service
 //! said when the job was last looked at.
 
 use std::time::{Duration, SystemTime};

@@ -43,7 +43,7 @@ pub enum News {
 
 /// Follows a job: its phases, its events, and the logs of all its tasks.
 ///
-/// They are brought into the order of time as far as one look goes, which takes up to
+/// They are brought into the order of time as far as one poll goes, which takes up to
 /// 10,000 events and 5 MB of each log:
 ///
 /// - Events come by their times. One that appears late comes when it appears.
@@ -54,7 +54,7 @@ pub enum News {
 ///   of their task, or else last.
 /// - The phase in which a job ended comes after everything that led to it.
 ///
-/// What a later look finds comes later, whatever time it has.
+/// Items that a later poll finds come later, whatever times they have.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FollowJob {
@@ -78,7 +78,7 @@ impl FollowJob {
         }
     }
 
-    /// How long to wait between two looks. Default 5 seconds.
+    /// How long to wait between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
@@ -109,7 +109,7 @@ impl FollowJob {
         self
     }
 
-    /// What there is, and what comes, until the job has ended and been quiet.
+    /// The news that there are, and those that come, until the job has ended and been quiet.
     ///
     /// Answers that fail in passing do not end it, and do not count as quiet. When the
     /// details of the job, its events or one of its logs bring nothing but such answers for
@@ -120,8 +120,8 @@ impl FollowJob {
     }
 }
 
-/// What is new in a log, and whether there is more.
-type Look<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
+/// The new items of a log, and whether there are more.
+type Poll<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
 
 struct State {
     follow: FollowJob,
@@ -259,11 +259,11 @@ impl State {
                 self.logs.push(Watcher::new(logs));
             }
         }
-        let mut looks: Vec<Look<'_>> = Vec::new();
+        let mut polls: Vec<Poll<'_>> = Vec::new();
         for log in &mut self.logs {
-            looks.push(Box::pin(log.poll(&self.ending)));
+            polls.push(Box::pin(log.poll(&self.ending)));
         }
-        let answers: Vec<_> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+        let answers: Vec<_> = stream::iter(polls).buffered(AT_ONCE).collect().await;
         for (log, answer) in self.logs.iter_mut().zip(answers) {
             match answer {
                 Ok((items, more)) => {

@@ -249,10 +249,11 @@
 //! Calls are sent again when that is safe: what only reads, or changes nothing
 //! when it is done twice, after lost connections and passing faults of the
 //! service; what makes a new thing, only if it cannot have been executed.
+//! [`CreateJob::submit`] looks for the job first, and sends it again if there is none.
 //! [`RetryPolicy`] says how often and for how long. All attempts of a call together may
 //! take two minutes, or as long as [`ClientBuilder::timeout`] says, and for some calls
 //! [`Client::with_timeout`]. Methods that make several calls, such as
-//! [`CreateJob::submit`], may take five minutes, or as long as
+//! [`CreateJob::submit`] and [`Job::metrics`], may take five minutes, or as long as
 //! [`ClientBuilder::overall_timeout`] says; waits and streams have limits of their own.
 //!
 //! Each call is a span `modelarts` of the crate `tracing`, of the level info, with its

@@ -42,13 +42,15 @@ pub(crate) struct LineCursor {
     base: Option<String>,
     /// The lines behind it that were given.
     shown: Vec<String>,
+    /// The number of the first of them, unless the answer began with the base.
+    behind: Option<String>,
     /// The last line, while it has no end.
     open: Option<String>,
     /// The number of the last line that was seen.
     last: Option<String>,
     /// Whether the last look found something else than what was given before.
     doubt: bool,
-    /// What ended the last look after it had brought something.
+    /// The error that ended the last look after it had brought something.
     failed: Option<Error>,
 }
 
@@ -60,6 +62,7 @@ impl Default for LineCursor {
             head: None,
             base: None,
             shown: Vec::new(),
+            behind: None,
             open: None,
             last: None,
             doubt: false,
@@ -110,7 +113,7 @@ impl LineCursor {
         };
         let mut size = 0;
         loop {
-            if !page.lines.starts_with(&self.shown) {
+            if self.has_lost_head(&page) || !page.lines.starts_with(&self.shown) {
                 return Ok(self.differs(page, items));
             }
             self.doubt = false;
@@ -133,6 +136,7 @@ impl LineCursor {
                     items.push(LogItem::Line(line));
                 }
                 self.open = page.lines.pop();
+                self.last = page.last.or(self.last.take());
                 return Ok(false);
             }
             self.go_on_from(last, items);
@@ -142,6 +146,9 @@ impl LineCursor {
     /// Gives what is new on a page, and says how many bytes that was.
     fn give(&mut self, page: &Slice, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.shown.len()..].to_vec();
+        if self.shown.is_empty() {
+            self.behind.clone_from(&page.first);
+        }
         self.open = if page.open { new.pop() } else { None };
         if page.last.is_some() {
             self.last.clone_from(&page.last);
@@ -157,6 +164,7 @@ impl LineCursor {
         items.extend(self.finish());
         self.base = Some(last);
         self.shown.clear();
+        self.behind = None;
     }
 
     /// The first page, and what is before it. `None`: there is no line that is complete.
@@ -270,6 +278,49 @@ impl LineCursor {
         Ok(Slice::default())
     }
 
+    /// Returns whether lines behind the base that were given have gone. Equal lines behind
+    /// them may hide that.
+    fn has_lost_head(&self, page: &Slice) -> bool {
+        if self.shown.is_empty() {
+            return false;
+        }
+        let after_behind = || compare(page.first.as_deref()?, self.behind.as_deref()?);
+        match self.lines_before(page) {
+            Some(lost) => lost > 0,
+            None => after_behind().is_some_and(|order| order.is_gt()),
+        }
+    }
+
+    /// The number of given lines that have gone, if a page begins with the others.
+    fn lost_head(&self, page: &Slice) -> Option<usize> {
+        let goes_on = |lost: &usize| match self.shown.get(*lost..) {
+            Some([]) => match (&self.open, page.lines.first()) {
+                (Some(open), Some(line)) => line.starts_with(open),
+                _ => false,
+            },
+            Some(rest) => page.lines.starts_with(rest),
+            None => false,
+        };
+        match self.lines_before(page) {
+            Some(lost) => Some(lost).filter(goes_on),
+            None => (1..self.shown.len()).find(goes_on),
+        }
+    }
+
+    /// The number of given lines that are before a page. `None`: numbers do not count lines.
+    fn lines_before(&self, page: &Slice) -> Option<usize> {
+        let number = |text: &Option<String>| text.as_deref()?.parse::<u128>().ok();
+        let behind = match &self.behind {
+            Some(_) => number(&self.behind)?,
+            None => number(&self.base)?.checked_add(1)?,
+        };
+        let seen = self.shown.len() + usize::from(self.open.is_some());
+        if number(&self.last)?.checked_add(1)?.checked_sub(behind)? != seen as u128 {
+            return None;
+        }
+        usize::try_from(number(&page.first)?.checked_sub(behind)?).ok()
+    }
+
     /// What was given is not there. Says whether to look again.
     fn differs(&mut self, page: Slice, items: &mut Vec<LogItem>) -> bool {
         let first = page.first.as_deref();
@@ -285,15 +336,16 @@ impl LineCursor {
                 items.push(LogItem::Gap { bytes: None });
             }
             self.shown.clear();
+            self.behind = None;
             self.give(&page, items);
             return true;
         }
         if after_base.is_some_and(|order| order.is_gt())
-            && let Some(lost) =
-                (1..self.shown.len()).find(|lost| page.lines.starts_with(&self.shown[*lost..]))
+            && let Some(lost) = self.lost_head(&page)
         {
             // All of them were given before.
             self.shown.drain(..lost);
+            self.behind.clone_from(&page.first);
             self.give(&page, items);
             return true;
         }

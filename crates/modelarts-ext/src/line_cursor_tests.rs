@@ -206,6 +206,33 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     assert_eq!(look(&mut cursor, &log), ["gap None", "11"]);
 }
 
+#[test]
+fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
+    for repeats in [false, true] {
+        let log = Log::new(Manner {
+            repeats,
+            ..EMULATOR
+        });
+        let mut cursor = LineCursor::default();
+        log.write(&"x\n".repeat(14));
+        assert_eq!(look(&mut cursor, &log), ["x"; 14]);
+        // Two of those that were given go, and as many come.
+        log.lines.lock().unwrap().drain(..12);
+        log.write("x\nx\n");
+        assert_eq!(look(&mut cursor, &log), ["x"; 2]);
+        // All that were given go, and of those behind them the first.
+        log.write(&"x\n".repeat(4));
+        log.lines.lock().unwrap().drain(..5);
+        assert_eq!(look(&mut cursor, &log), ["gap None", "x", "x", "x"]);
+        // All that were given but the one that has no end yet.
+        log.write("x");
+        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        log.write("\nx\n");
+        log.lines.lock().unwrap().drain(..3);
+        assert_eq!(look(&mut cursor, &log), ["x", "x"]);
+    }
+}
+
 /// A log of which each third answer fails.
 struct Unsteady(Log, Mutex<u32>);
 
@@ -358,6 +385,36 @@ fn manners() -> impl Strategy<Value = Manner> {
 
 proptest! {
     #![proptest_config(config())]
+
+    /// A log of equal lines that throws away lines that were given gives each line once.
+    #[test]
+    fn a_random_log_of_equal_lines_gives_each_once(
+        steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
+        repeats in any::<bool>(),
+        most in 3..40_usize,
+    ) {
+        let log = Log::new(Manner { repeats, most, ..EMULATOR });
+        let mut cursor = LineCursor::default();
+        let (mut given, mut written) = (Vec::new(), String::new());
+        for (lines, open, thrown_away) in steps {
+            for _ in 0..lines {
+                log.write("x\n");
+                written.push_str("x\n");
+            }
+            if open {
+                log.write("x");
+                written.push('x');
+            }
+            given.extend(look(&mut cursor, &log));
+            // Of what was given two lines are left.
+            let mut lines = log.lines.lock().unwrap();
+            let most = lines.len().saturating_sub(3);
+            lines.drain(..thrown_away.min(most));
+        }
+        given.extend(cursor.finish().map(line));
+        let lines: Vec<&str> = written.lines().collect();
+        prop_assert_eq!(given, lines);
+    }
 
     /// Whatever the service does where the documents are silent: each line comes once,
     /// in order. Of a log that began again the lines are lost that were not looked at.

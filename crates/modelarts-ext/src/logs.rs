@@ -119,6 +119,10 @@ impl Logs {
     /// that began again, because its task did, is read from its beginning; one that the
     /// service has cleared away after 30 days is nothing but a gap. A line comes
     /// when it has its end, and the last one when nothing follows any more.
+    ///
+    /// A preview that consists of two or more of the last lines given before is taken for the
+    /// rest of a log that has lost its oldest lines. If the log has begun again with just these
+    /// lines, they do not come again.
     #[must_use]
     pub fn follow(self) -> Results<LogItem> {
         let state = State {

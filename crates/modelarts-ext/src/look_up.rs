@@ -9,7 +9,7 @@ use crate::{
     flavor_facts::FlavorFacts,
 };
 
-/// What is being done, in the words of an error.
+/// The step that is under way, in the words of an error.
 pub(crate) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
 /// Facts, and what they are about.
@@ -44,8 +44,8 @@ impl CreateJob {
     ///
     /// # Errors
     /// When the service does not answer, or not within
-    /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout). That it has no such algorithm or flavor is an
-    /// answer: the check says so.
+    /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout). That it has
+    /// no such algorithm or flavor is an answer: the check says so.
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let client = self.client().clone();
         let work = async {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::auth::{Credentials, Kind};
 
-/// What stands in the place of a secret.
+/// The text in the place of a secret.
 const STARS: &str = "***";
 /// Shorter texts are no secrets, and are found in any text.
 const SHORTEST: usize = 4;
@@ -87,10 +87,15 @@ impl Mask {
                 STANDARD_NO_PAD.encode(secret),
             ]);
         }
-        // What contains another one goes first, so that nothing of it is left.
+        // A form that contains another one goes first, so that nothing of it is left.
         forms.sort_by(|a, b| Reverse(a.len()).cmp(&Reverse(b.len())).then(a.cmp(b)));
         forms.dedup();
         Self(forms)
+    }
+
+    /// The length of the longest form of a secret, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.first().map_or(0, String::len)
     }
 
     /// The text without secrets; `None` when there are none in it.
@@ -116,7 +121,7 @@ impl Mask {
         self.text(text)
     }
 
-    /// Whether there were secrets in a value.
+    /// Masks the secrets in a value. Returns whether there were any.
     fn value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => match self.text(text) {
@@ -169,7 +174,7 @@ impl Mask {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
             if let Some(masked) = masked {
-                // What is no text any more is better not shown at all.
+                // A value that is no text any more is better not shown at all.
                 *value = HeaderValue::from_str(&masked)
                     .unwrap_or_else(|_| HeaderValue::from_static(STARS));
             }
@@ -218,7 +223,7 @@ mod tests {
         let masked: Value = serde_json::from_str(&mask.document(text).unwrap()).unwrap();
         assert_eq!(masked, json!({"a": ["***", 1], "***": {"b": "***!"}}));
         assert_eq!(mask.document(r#"{"a":[1]}"#), None);
-        // What is contained in another one leaves nothing of that one.
+        // A secret that is contained in another one leaves nothing of that one.
         let mask = Mask::new(["secret", "secret-2"]);
         assert_eq!(mask.text("secret-2 secret").as_deref(), Some("*** ***"));
     }

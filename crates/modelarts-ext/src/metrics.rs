@@ -109,12 +109,25 @@ impl Job {
     /// that ran for longer no document says: do not rely on the times then.
     ///
     /// Costs one call, and one more for the start of the job where it had not
-    /// [begun](Self::started_at) when it was last looked at.
+    /// [begun](Self::started_at) when it was last looked at; both within
+    /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout).
     ///
     /// # Errors
     /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
     /// only just begun.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<Series>, Error> {
+        let deadline = self.client().deadline();
+        let metrics = self.metrics_of(task.into());
+        deadline
+            .limit(
+                &**self.client().clock(),
+                "metrics were being asked for",
+                metrics,
+            )
+            .await
+    }
+
+    async fn metrics_of(&self, task: String) -> Result<Vec<Series>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
         let start = match self.started_at() {
             Some(start) => start,
@@ -124,7 +137,6 @@ impl Job {
                 now.started_at().ok_or_else(not_ready)?
             }
         };
-        let task = task.into();
         let client = self.client();
         let answer = client
             .call(|api| {

@@ -46,7 +46,7 @@ pub(crate) struct Facts {
     pub(crate) canonical_request: Option<String>,
     /// How long the last answer asks to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// Whether an attempt may have been executed without its answer being known, which one is
+    /// An attempt may have been executed without its answer being known, which one is
     /// that is under way.
     pub(crate) uncertain: bool,
 }
@@ -65,7 +65,7 @@ impl Record {
             .await
     }
 
-    /// What is known by now; the record is empty then.
+    /// Takes the facts that are known by now; the record is empty then.
     pub(crate) fn take(&self) -> Facts {
         std::mem::take(&mut *self.lock())
     }
@@ -122,13 +122,16 @@ impl fmt::Debug for Facts {
     }
 }
 
-/// What becomes of an answer goes into the record of its call, and is decoded within the
-/// time limit of the call.
+/// Writes the result of decoding into the record of the call, and ends decoding with the time
+/// limit of the call.
 pub(crate) struct Watch {
     pub(crate) record: Arc<Record>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// When the call began, and how long it may take.
+    /// When decoding began, and how long it may take. A clock that is set forward before must
+    /// not make a good answer late.
     pub(crate) started: SystemTime,
+    pub(crate) left: Duration,
+    /// The time limit of the call.
     pub(crate) timeout: Duration,
 }
 
@@ -150,7 +153,7 @@ impl Observer for Watch {
     }
 
     fn is_late(&self) -> bool {
-        let late = since(&*self.clock, self.started) >= self.timeout;
+        let late = since(&*self.clock, self.started) >= self.left;
         if late {
             self.record.update(|facts| facts.late = Some(self.timeout));
         }

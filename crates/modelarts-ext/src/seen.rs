@@ -12,7 +12,7 @@ use crate::event::Event;
 /// older than it is.
 const CUT_OFF: Duration = Duration::from_secs(1);
 
-/// What stands for an event: 16 bytes instead of some hundreds, as all events of a job are
+/// Stands for an event: 16 bytes instead of some hundreds, as all events of a job are
 /// remembered.
 type Digest = (u64, u64);
 
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(window(at(70), None), Some((at(48), at(70) + day)));
         // The clock is set back, to before the newest event.
         assert_eq!(window(at(30), None), Some((at(19), at(59) + day)));
-        // What came since the last poll is not before the window.
+        // Events that came since the last poll are not before the window.
         assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
         assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
         // A range that was asked for is only made smaller.

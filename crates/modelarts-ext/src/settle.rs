@@ -63,14 +63,21 @@ pub(crate) async fn create(
             return Err(error);
         }
         let refused_at = clock.now();
-        let found = find(client, name, body, started);
+        let found = find(client, name, body, started, exists);
         match deadline.keep(clock, found).await {
-            Some(Ok(Some(job))) => return Ok(job),
+            Some(Ok(Found::Ours(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
-            Some(Ok(None)) if exists => return Err(error),
+            Some(Ok(Found::Another)) if exists => return Err(error),
             // The one before may be listed even later than this.
-            Some(Ok(None)) if refused => return Err(unsettled(error, name)),
-            Some(Ok(None)) => {}
+            Some(Ok(_)) if refused => return Err(unsettled(error, name)),
+            Some(Ok(_)) => {}
+            Some(Err(search)) if lost.is_none() && is_answered_alike(&error, &search) => {
+                return Err(error.with_solution(Some(
+                    "the search for the job was answered in the same way, so the create did \
+                     probably not reach the service; check the endpoint"
+                        .into(),
+                )));
+            }
             Some(Err(_)) => return Err(unsettled(lost.unwrap_or(error), name)),
             None => {
                 let late = deadline.passed("a job was looked for whose create had been lost");
@@ -121,18 +128,36 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
 }
 
 fn unsettled(error: Error, name: &str) -> Error {
-    error.with_solution(Some(format!(
+    error.uncertain().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
 }
 
-/// Looks for the job that a lost create may have made.
+/// Returns whether a create and a search got the same answer, as from something that is not
+/// the service: a proxy, or the server of a wrong endpoint.
+fn is_answered_alike(create: &Error, search: &Error) -> bool {
+    matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
+}
+
+/// The result of a search for the job of a lost create.
+enum Found {
+    Ours(Job),
+    /// Only another job of its name.
+    Another,
+    /// No job of its name, which may only not be listed yet.
+    Nothing,
+}
+
+/// Looks for the job that a lost create may have made. `exists`: the service says that there
+/// is one of its name, so that older jobs are looked through, too.
 async fn find(
     client: &Client,
     name: &str,
     body: &Value,
     started: SystemTime,
-) -> Result<Option<Job>, Error> {
+    exists: bool,
+) -> Result<Found, Error> {
+    let mut another = false;
     for pause in LOOKS {
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
@@ -152,19 +177,24 @@ async fn find(
         while let Some(job) = jobs.try_next().await? {
             // Where each answer is there at once, nothing else would look at the time.
             tokio::task::yield_now().await;
+            let older = |created: SystemTime| created + SKEW < started;
+            let older = job.created_at().is_some_and(older);
             // The newest come first.
-            if job
-                .created_at()
-                .is_some_and(|created| created + SKEW < started)
-            {
+            if older && (another || !exists) {
                 break;
             }
-            if job.name() == name && made_of(job.details(), body) {
-                return Ok(Some(job));
+            if job.name() == name {
+                if !older && made_of(job.details(), body) {
+                    return Ok(Found::Ours(job));
+                }
+                another = true;
             }
         }
     }
-    Ok(None)
+    Ok(match another {
+        true => Found::Another,
+        false => Found::Nothing,
+    })
 }
 
 /// Whether a job can have been made of this body. An older job of the same name

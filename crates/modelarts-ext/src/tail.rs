@@ -97,8 +97,8 @@ impl Tail {
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
-            // A log that has lost its head has done so for something new.
-            if !(shorter && text.is_empty()) {
+            // One line that is left may be the whole of another log.
+            if !(shorter && text.is_empty() && content.lines().count() < 2) {
                 return News::new(text);
             }
         }
@@ -116,7 +116,7 @@ impl Tail {
         }
     }
 
-    /// What follows in `content` on the end of what was read, where that is not where it was:
+    /// The part of `content` that follows on the end of what was read, where that has moved:
     /// a log of limited size loses its oldest lines.
     ///
     /// The first line that is not blank must have been read at least; less can be chance.
@@ -333,8 +333,11 @@ mod tests {
             ("5\nsix\n7\n", vec![]),
             // Shorter than before.
             ("7\n8\n", vec!["8"]),
+            ("7\n8\n9\n10\n", vec!["9", "10"]),
+            // Shorter, and nothing new.
+            ("9\n10\n", vec![]),
             // An answer that has nothing to tell, without sizes; else the log begins again.
-            ("7\n8\n9\n", vec!["9"]),
+            ("9\n10\n11\n", vec!["11"]),
         ];
         for sizes in [true, false] {
             let mut tail = Tail::default();

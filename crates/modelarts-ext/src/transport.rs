@@ -35,6 +35,9 @@ use crate::{
     sign::Signing,
 };
 
+/// An answer that is there may be decoded for so long, however late it came.
+const DECODING: Duration = Duration::from_secs(1);
+
 /// The transport of this crate.
 #[derive(Clone)]
 pub(crate) struct Sender {
@@ -135,7 +138,8 @@ impl Sender {
         response.observer = Some(Arc::new(Watch {
             record,
             clock: Arc::clone(&self.clock),
-            started,
+            started: self.clock.now(),
+            left: self.timeout.saturating_sub(elapsed).max(DECODING),
             timeout: self.timeout,
         }));
         Ok(response)

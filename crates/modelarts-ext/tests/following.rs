@@ -7,13 +7,24 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Seeds, Timing};
-use modelarts_ext::{Cloud, Job, LogAccess, LogItem, News, RetryPolicy};
+use modelarts_ext::{
+    Client, Cloud, Credentials, Error, Job, LogAccess, LogItem, News, RetryPolicy,
+};
 use serde_json::json;
-use support::{Gate, Reply, Server, Site, TestClock, json_answer};
+use support::{
+    Gate, PROJECT, Reply, Server, Site, TestClock, json_answer,
+    network::{self, Network},
+};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -100,6 +111,62 @@ async fn events_are_followed_across_restarts_of_the_job() {
         server.requests()[4].contains(window),
         "{}",
         server.requests()[4]
+    );
+}
+
+/// Follows a job that has ended and has two events, of which the first answers have one.
+/// Returns the messages, how the stream ended, and how many requests asked for events.
+async fn follow_until_quiet(incomplete: usize) -> (Vec<String>, Option<Error>, usize) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let network = move |request: &reqwest::Request| {
+        if !request.url().path().ends_with("/events") {
+            return network::json(json!({"metadata": {"id": "job-1", "name": "ended"},
+                                        "status": {"phase": "Completed"}}));
+        }
+        let asked = count.fetch_add(1, Ordering::Relaxed);
+        let row = |message: &str| json!({"time": "2026-01-15T16:30:01+08:00", "message": message});
+        let mut rows = vec![row("first"), row("second")];
+        if asked < incomplete {
+            rows.pop();
+        }
+        network::json(json!({"total": 2, "limit": 100, "events": rows}))
+    };
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .clock(TestClock::new())
+        .connector(Network(network));
+    let client = client.build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    let mut events = job.events().quiet(seconds(0)).follow();
+    let mut messages = Vec::new();
+    let error = loop {
+        match events.try_next().await {
+            Ok(Some(event)) => messages.push(event.message().to_owned()),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    (messages, error, asked.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn the_last_poll_of_events_is_complete_or_an_error() {
+    // The list is read again, and if that does not help, the next poll begins again.
+    for incomplete in 1..40 {
+        let (messages, error, asked) = follow_until_quiet(incomplete).await;
+        assert_eq!(messages, ["first", "second"], "{incomplete}");
+        assert_eq!(error.map(|error| error.to_string()), None, "{incomplete}");
+        assert!(asked > incomplete, "{incomplete} {asked}");
+    }
+    let (messages, error, _) = follow_until_quiet(usize::MAX).await;
+    assert_eq!(messages, ["first"]);
+    assert_eq!(
+        error.unwrap().to_string(),
+        "ListTrainingJobEvents: the list ended after 1 of the 2 rows that the service stated; read \
+         on from the position of this error, or read it again"
     );
 }
 

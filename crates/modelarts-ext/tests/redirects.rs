@@ -369,3 +369,32 @@ async fn decoding_is_inside_the_time_limit_of_a_call() {
         assert!(error.is_uncertain());
     }
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_forward_makes_no_good_answer_late() {
+    let values = ["0"; 300_000].join(",");
+    let body = format!(r#"{{"metrics":[{{"metric":"m","value":[{values}]}}]}}"#);
+    let clock = TestClock::new();
+    let time = clock.clone();
+    let network = move |_: &reqwest::Request| {
+        time.advance(Duration::from_secs(7200));
+        support::network::json(&body)
+    };
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .clock(clock)
+        .timeout(Duration::from_secs(3600))
+        .connector(support::network::Network(network))
+        .build()
+        .unwrap();
+    let call = client.call(|api| {
+        api.show_training_job_metrics()
+            .project_id(PROJECT)
+            .training_job_id("j")
+            .task_id("worker-0")
+            .send()
+    });
+    assert_eq!(call.await.unwrap().metrics[0].value.len(), 300_000);
+}

@@ -528,3 +528,24 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
     assert_eq!(answer.dropped().rows, 2);
     clean_debug(answer.dropped());
 }
+
+#[tokio::test]
+async fn an_error_that_is_cut_does_not_end_with_the_beginning_of_a_secret() {
+    // Error answers are cut after 64 KiB: here, within the token.
+    let mut body = " ".repeat((64 << 10) - 100);
+    body.push_str(&format!("{:<94}{TOKEN}{}", "said", " ".repeat(200)));
+    let network = move |_: &reqwest::Request| {
+        let response = http::Response::builder().status(400).body(body.clone());
+        Some(Ok(response.unwrap()))
+    };
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token(TOKEN))
+        .clock(TestClock::new())
+        .connector(Network(network))
+        .build()
+        .unwrap();
+    let error = refused(client.training_jobs().get("j").await);
+    assert_eq!(error.message(), Some("said"));
+}

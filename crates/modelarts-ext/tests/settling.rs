@@ -20,8 +20,8 @@ use std::{
 use futures::TryStreamExt;
 use modelarts_emulator::Fault;
 use modelarts_ext::{
-    Client, Credentials, Error, ErrorKind, Job, ProvideCredentials, RetryPolicy, Tools,
-    api::BoxFuture, connector::ConnectorError,
+    Client, Credentials, Error, ErrorKind, Job, Password, ProvideCredentials, Renewing,
+    RetryPolicy, Tools, api::BoxFuture, connector::ConnectorError,
 };
 use serde_json::{Value, json};
 use support::{
@@ -322,6 +322,125 @@ async fn an_answer_of_status_999_is_no_error_of_the_transport() {
     assert!(error.is_uncertain());
 }
 
+#[tokio::test]
+async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
+    let none = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
+    for (status, code) in [
+        ("403 Forbidden", "ModelArts.0001"),
+        ("400 Bad Request", "ModelArts.2751"),
+    ] {
+        let refusal = json!({"error_code": code, "error_msg": "m"}).to_string();
+        let refusal = json_answer(status, "", &refusal);
+        // The job may be listed even later than it is looked for.
+        let lost = Reply::Reset(Vec::new());
+        let replies = [
+            lost,
+            none(),
+            none(),
+            none(),
+            refusal,
+            none(),
+            none(),
+            none(),
+        ];
+        let server = Server::start(replies).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(plain(&client).0.submit().await);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "CreateTrainingJob: m ({code}, HTTP {}); the job may exist all the same: look for a \
+                 job named \"lost\" before sending it again",
+                &status[..3]
+            )
+        );
+        assert!(error.is_uncertain(), "{code}");
+        assert_eq!(server.left(), 0, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn an_old_job_of_the_same_name_is_seen_behind_newer_ones() {
+    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
+    let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];
+    let page = json!({"total": 2, "count": 2, "limit": 50, "items": rows}).to_string();
+    let page = || json_answer("200 OK", "", &page);
+    let refusal = r#"{"error_code":"ModelArts.2751","error_msg":"m"}"#;
+    let refusal = json_answer("400 Bad Request", "", refusal);
+    let lost = Reply::Reset(Vec::new());
+    let replies = [
+        lost,
+        page(),
+        page(),
+        page(),
+        refusal,
+        page(),
+        page(),
+        page(),
+    ];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let error = refused(plain(&client).0.submit().await);
+    assert!(!error.is_uncertain(), "{error}");
+    assert!(!error.to_string().contains("may exist"), "{error}");
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_create_that_something_before_the_service_answers_was_not_executed() {
+    let page = "<html><title>Nothing here</title></html>";
+    for (status, advice) in [
+        ("401 Unauthorized", true),
+        ("404 Not Found", true),
+        ("403 Forbidden", false),
+    ] {
+        let server = Server::start([(); 4].map(|()| json_answer(status, "", page))).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(plain(&client).0.submit().await);
+        let advice = match advice {
+            true => {
+                "the search for the job was answered in the same way, so the create did \
+                     probably not reach the service; check the endpoint"
+            }
+            false => {
+                "the job may exist all the same: look for a job named \"lost\" before sending \
+                      it again"
+            }
+        };
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "CreateTrainingJob: an HTML page, \"Nothing here\" (HTTP {}); {advice}",
+                &status[..3]
+            )
+        );
+        assert_eq!(
+            lines(&server),
+            ["POST training-jobs", "POST training-job-searches"],
+            "{status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
+    let iam = Server::start([json_answer("202 Accepted", "", "{}")]).await;
+    let server = Server::start([]).await;
+    let login = Password::new(&iam.url, "alice", "a password");
+    let login = login.domain("d").project_id(PROJECT);
+    let client = server.client(&TestClock::new());
+    let client = client.credentials(Renewing::new(login)).build().unwrap();
+    let error = refused(plain(&client).0.submit().await);
+    assert_eq!(
+        (error.kind(), error.status(), error.attempts()),
+        (ErrorKind::Credentials, Some(202), 0)
+    );
+    assert!(!error.is_uncertain(), "{error}");
+    assert!(!error.to_string().contains("may exist"), "{error}");
+    assert_eq!(iam.left(), 0);
+}
+
 /// A client of a made-up network.
 fn within(
     clock: &TestClock,
@@ -426,8 +545,11 @@ async fn a_create_without_credentials_ends_and_was_not_sent() {
 async fn what_makes_several_calls_has_one_time_limit() {
     let clock = TestClock::new();
     let time = clock.clone();
+    let shown = AtomicU64::new(0);
     let client = within(&clock, move |line, _| match line {
-        "GET j" => network::json(r#"{"metadata":{"id":"j","name":"n"}}"#),
+        "GET j" if shown.fetch_add(1, Ordering::Relaxed) == 0 => {
+            network::json(r#"{"metadata":{"id":"j","name":"n"}}"#)
+        }
         _ => {
             time.advance(Duration::from_secs(300));
             None
@@ -447,6 +569,11 @@ async fn what_makes_several_calls_has_one_time_limit() {
         (
             refused(create().look_up().await),
             timed_out("algorithm and flavor were being looked up"),
+            false,
+        ),
+        (
+            refused(job.metrics("worker-0").await),
+            timed_out("metrics were being asked for"),
             false,
         ),
         (

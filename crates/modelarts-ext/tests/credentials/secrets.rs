@@ -127,9 +127,11 @@ async fn providers_can_be_wrapped() {
 #[tokio::test]
 async fn what_a_service_says_again_is_masked() {
     type Echo = fn(&str) -> Said;
-    let echoes: [Echo; 6] = [
+    let echoes: [Echo; 8] = [
         |text| said(401, json!({"error": {"code": text, "message": text}})),
         |text| said(400, text),
+        |text| said(202, json!({"error": {"code": text, "message": text}})),
+        |text| said(203, json!({"error_msg": "m"})).with("x-request-id", text),
         |text| said(503, format!("{}{text}", "x".repeat(293))),
         |text| said(403, json!({"error_msg": "m"})).with("x-request-id", text),
         |text| {
