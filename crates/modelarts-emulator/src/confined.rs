@@ -9,6 +9,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -105,7 +106,8 @@ impl Confined {
 }
 
 /// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
-/// was left out. Existing files are replaced, never followed; links inside `from` are followed.
+/// was left out. Existing files are replaced, never followed; links inside `from` are followed. Parts
+/// of files, which a copy leaves if the emulator is killed, are skipped; they are known by their names.
 ///
 /// # Errors
 /// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
@@ -147,7 +149,7 @@ pub(crate) fn copy(
             Ok(below) => below,
             Err(error) => return Err(io::Error::other(error)),
         };
-        // Whatever is in a directory inside lies inside, unless it is a link.
+        // An entry of a directory inside lies inside, unless it is a link.
         let leads_out =
             entry.path_is_symlink() && !entry.path().canonicalize()?.starts_with(&from.root);
         let objection = if leads_out {
@@ -173,6 +175,10 @@ pub(crate) fn copy(
             // The directory itself, which has been made.
             continue;
         };
+        let is_part = name.as_bytes().starts_with(PART.as_bytes());
+        if entry.file_type().is_file() && is_part {
+            continue;
+        }
         if entry.file_type().is_dir() {
             let directory = to.step(parent, name, &to_path.join(below))?;
             way.push(directory);
@@ -190,6 +196,8 @@ fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
     Ok(())
 }
 
+/// The names of files that are being copied begin with it.
+const PART: &str = ".copying-";
 /// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow disk.
 const PIECE: u64 = 8 << 20;
 /// How old a change has to be so that no other can have the same time.
@@ -218,7 +226,7 @@ fn copy_file(
     }
     // Removed when this fails.
     let mut copy = tempfile::Builder::new()
-        .prefix(".copying-")
+        .prefix(PART)
         .tempfile_in(directory)?;
     let mut file = fs::File::open(from)?;
     while io::copy(&mut (&mut file).take(PIECE), copy.as_file_mut())? > 0 {
@@ -389,6 +397,31 @@ mod tests {
             fs::read_to_string(place.target.root().join("one/x")).unwrap(),
             "1"
         );
+    }
+
+    /// An emulator that is killed leaves the file that it is writing.
+    #[test]
+    fn parts_of_files_that_an_interrupted_copy_has_left_are_not_copied() {
+        let place = place();
+        let deep = place.inside.directory(Path::new("data/deep")).unwrap();
+        for name in ["x", ".copying-", ".copying-a1b2c3", ".copying.txt"] {
+            fs::write(deep.join(name), name).unwrap();
+            fs::write(deep.parent().unwrap().join(name), name).unwrap();
+        }
+        let left_out = copy(
+            (&place.inside, Path::new("data")),
+            (&place.target, Path::new("in")),
+            Stray::Refuse,
+        );
+        assert_eq!(left_out.unwrap(), [""; 0]);
+        let target = place.target.root().join("in");
+        let copied = WalkDir::new(&target).min_depth(1).sort_by_file_name();
+        let copied: Vec<PathBuf> = copied
+            .into_iter()
+            .map(|entry| entry.unwrap().path().strip_prefix(&target).unwrap().into())
+            .collect();
+        let expected = [".copying.txt", "deep", "deep/.copying.txt", "deep/x", "x"];
+        assert_eq!(copied, expected.map(PathBuf::from));
     }
 
     /// What has not changed is not copied again; what may have is.

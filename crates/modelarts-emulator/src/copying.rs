@@ -1,15 +1,21 @@
 //! The copies that a job needs, and the requests to stop that interrupt them.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use futures::future::BoxFuture;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Sleep;
 use crate::driver::{Driver, asked_to_stop};
 use crate::events::EventKind;
 use crate::lifecycle::Stop;
 use crate::request::LogExport;
+
+/// The end of the grace for copies after the end of the code; set by the first of them that a request
+/// to stop meets.
+pub(crate) type GraceEnd = OnceLock<Shared<Sleep>>;
 
 /// Copies until `end`. If that comes first, the copy is interrupted and waited for: a file that it
 /// put in place later could be older than one that is there.
@@ -30,7 +36,7 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// A copy before the code starts, which ends with any request to stop.
+    /// A copy or an installation before the code starts, which ends with any request to stop.
     pub(crate) async fn unless_stopped<'a>(
         &self,
         copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
@@ -42,31 +48,43 @@ impl Driver {
     }
 
     /// A copy after the end of the code: what a job has made is kept, so a request to stop leaves
-    /// it the grace. False if it was interrupted.
+    /// it the grace. All copies with the same `end` have one grace together. False if it was
+    /// interrupted, or the grace has passed before.
     async fn within_grace(
         &self,
+        end: &GraceEnd,
         interrupt: &CancellationToken,
         copy: impl Future<Output = ()>,
     ) -> bool {
+        if let Some(end) = end.get()
+            && end.clone().now_or_never().is_some()
+        {
+            return false;
+        }
         let mut requests = self.stop.clone();
         let grace = async {
             asked_to_stop(&mut requests).await;
-            self.patience().await;
+            end.get_or_init(|| self.patience().shared()).clone().await;
         };
         let copied = copy_until(grace, interrupt, copy).await;
         // Also by the end of the emulator.
         copied.is_ok() && !interrupt.is_cancelled()
     }
 
-    /// Copies outputs and logs back, whatever the exit code was. False if it was interrupted.
+    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their own:
+    /// they say which outputs are not complete. False if it was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.core.copies.child_token();
         let outputs = self
-            .within_grace(&interrupt, self.upload_outputs(&interrupt))
+            .within_grace(
+                &self.upload_end,
+                &interrupt,
+                self.upload_outputs(&interrupt),
+            )
             .await;
         let interrupt = self.core.copies.child_token();
         let logs = self
-            .within_grace(&interrupt, self.export_logs(&interrupt))
+            .within_grace(&self.export_end, &interrupt, self.export_logs(&interrupt))
             .await;
         outputs && logs
     }

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::choices::{AutoStopped, Preempted};
 use crate::clock::{Moment, Sleep};
+use crate::copying::GraceEnd;
 use crate::core::Core;
 use crate::events::EventKind;
 use crate::lifecycle::{RestartOn, State, Stop};
@@ -138,6 +139,10 @@ pub(crate) struct Driver {
     timed: bool,
     /// Ready when the job has run as long as it may.
     pub(crate) out_of_time: Mutex<Sleep>,
+    /// Of the outputs.
+    pub(crate) upload_end: GraceEnd,
+    /// Of the logs.
+    pub(crate) export_end: GraceEnd,
 }
 
 impl Driver {
@@ -163,6 +168,8 @@ impl Driver {
             place,
             timed: false,
             out_of_time: Mutex::new(Box::pin(std::future::pending())),
+            upload_end: GraceEnd::new(),
+            export_end: GraceEnd::new(),
         })
     }
 
@@ -261,7 +268,9 @@ impl Driver {
         if !preempted {
             self.settle(self.core.timing.before_upload).await;
         }
-        self.upload().await;
+        if !self.upload().await {
+            return false;
+        }
         let now = self.now();
         let back = self.core.store.update(&self.id, |job| {
             if job.stop_reason().is_some() || !job.advance(State::Queuing, now) {

@@ -1,5 +1,6 @@
 //! Authentication of requests, by token or signature. All that the head of a request decides is
-//! decided before its body is read, so that nobody without credentials makes the emulator buffer.
+//! decided before its body is read, so that a request for an operation is not buffered without
+//! credentials.
 
 use axum::http::request::Parts;
 
@@ -7,7 +8,7 @@ use crate::accounts::Key;
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
-use crate::verify::{self, Claim, Received, Refusal};
+use crate::verify::{self, Claim, Head, Refusal};
 
 /// A request whose head passes authentication.
 pub(crate) enum Admitted<'a> {
@@ -25,12 +26,11 @@ pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, A
     if let Some(token) = parts.headers.get("x-auth-token") {
         return accounts.by_token(token.as_bytes(), now).map(Admitted::User);
     }
-    let received = Received {
+    let head = Head {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
-        body: &[],
     };
     let mut key = None;
     if let Some(claimed) = verify::access_key(&parts.headers) {
@@ -40,7 +40,7 @@ pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, A
         }
     }
     let secret_of = |_: &str| key.as_ref().map(|key| key.secret.clone());
-    let claim = Claim::of(received, core.clock.now(), secret_of);
+    let claim = Claim::of(head, core.clock.now(), secret_of);
     let claim = claim.map_err(ApiError::not_authenticated)?;
     match key {
         Some(key) => Ok(Admitted::Signed(Box::new(claim), key)),

@@ -21,9 +21,9 @@ pub struct StoredJob {
     pub tasks: Vec<String>,
     /// When the job reached its final phase, to the second.
     pub ended: Option<SystemTime>,
-    /// Whether nothing will happen to the job any more: the last event is written.
+    /// True when nothing will happen to the job any more: the last event is written.
     pub settled: bool,
-    /// Whether a deletion was acknowledged. Answers no longer show the job.
+    /// True when a deletion was acknowledged. Answers no longer show the job.
     pub deleted: bool,
     /// The messages of the events, in the order in which they were written.
     pub events: Vec<String>,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal};
 
+use crate::confined::Confined;
 use crate::process_group;
 use crate::process_table::{ProcessTable, Stat};
 
@@ -21,8 +22,8 @@ pub(crate) struct Leftovers(PathBuf);
 impl Leftovers {
     /// Ends what is on record, and begins anew.
     pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
-        let directory = data_dir.join("running");
-        fs::create_dir_all(&directory)?;
+        let directory = Confined::create(&data_dir.join("running"))?;
+        let directory = directory.root().to_owned();
         for entry in fs::read_dir(&directory)?.flatten() {
             let group = entry.file_name().to_string_lossy().parse().ok();
             let group = group.and_then(Pid::from_raw);

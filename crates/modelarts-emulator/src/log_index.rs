@@ -1,8 +1,8 @@
 //! Indexes of logs: the number of line ends up to each block, so that a page of lines is found
 //! without reading the log from its first byte. A page costs the same wherever it is.
 //!
-//! In memory only, and made again when it is needed: after a restart, for a log that was not asked
-//! for lately, for a log that the job's code has written anew.
+//! In memory only, and made again when it is needed: after a restart, for a log that the job's code
+//! has written anew, and for a log that was not asked for lately if all indexes take more than 16 MiB.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,8 +21,10 @@ const BLOCK: usize = 64 << 10;
 const MOST_BLOCKS: usize = 1 << 15;
 /// In bytes: so many of the last counted ones are kept, to notice a log that was written anew.
 const MARK: usize = 256;
-/// As many logs have an index.
-const MOST_LOGS: usize = 64;
+/// The most logs that have an index.
+const MOST_LOGS: usize = 4096;
+/// The most blocks of all logs together, 16 MiB of memory.
+const MOST_ENTRIES: usize = 1 << 21;
 
 /// The indexes of the logs that were asked for lately; the last one is at the end.
 #[derive(Debug, Default)]
@@ -40,9 +42,20 @@ impl LogIndexes {
             Some(entry) => entry,
             None => (log.to_owned(), SharedIndex::default()),
         };
-        if all.len() == MOST_LOGS {
-            all.pop_front();
-        }
+        let mut entries = 0;
+        // The last ones come first. An index that is locked is in use, and stays.
+        let kept = all
+            .iter()
+            .rev()
+            .take(MOST_LOGS - 1)
+            .take_while(|(_, index)| {
+                entries += index
+                    .try_lock()
+                    .map_or(0, |index| index.line_ends.capacity());
+                entries <= MOST_ENTRIES
+            });
+        let dropped = all.len() - kept.count();
+        all.drain(..dropped);
         let index = Arc::clone(&entry.1);
         all.push_back(entry);
         index
@@ -215,7 +228,7 @@ mod tests {
     /// A log in memory with a small index, and the bytes that were read of it.
     struct Log {
         text: RefCell<Vec<u8>>,
-        index: tokio::sync::Mutex<LineIndex>,
+        index: SharedIndex,
         read: Cell<usize>,
     }
 
@@ -227,7 +240,7 @@ mod tests {
             };
             Self {
                 text: RefCell::new(text.into()),
-                index: tokio::sync::Mutex::new(index),
+                index: Arc::new(tokio::sync::Mutex::new(index)),
                 read: Cell::new(0),
             }
         }
@@ -326,7 +339,7 @@ mod tests {
         assert_eq!(log.behind(0).await, None);
     }
 
-    /// What a look at the whole log gives.
+    /// The lines that a search of the whole log finds.
     fn plain(log: &str, wanted: Wanted) -> Option<Page> {
         let all: Vec<&str> = log.split_inclusive('\n').collect();
         let (from, to) = match (wanted.ascending, wanted.base) {
@@ -396,6 +409,44 @@ mod tests {
         let index = log.index.lock().await;
         assert_eq!(index.block, 32);
         assert_eq!(index.line_ends.len(), text.len() / 32);
+    }
+
+    /// Logs that are followed in turn are each read once, however many they are.
+    #[tokio::test]
+    async fn many_logs_keep_their_indexes() {
+        let mut log = Log::new(lines(1, 100_000), BLOCK);
+        let mut read = async |index| {
+            log.index = index;
+            log.behind(99_999).await.unwrap();
+            log.read.take()
+        };
+        let only = SharedIndex::default();
+        let first = read(Arc::clone(&only)).await;
+        let next = read(only).await;
+        assert!(next < first / 5, "{first} and {next} bytes");
+        let indexes = LogIndexes::default();
+        for expected in [first, next] {
+            for number in 0..200 {
+                let index = indexes.of(&format!("log {number}"));
+                assert_eq!(read(index).await, expected, "log {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_indexes_together_do_not_grow_beyond_their_size() {
+        let indexes = LogIndexes::default();
+        let kept = || indexes.0.lock().len();
+        for number in 0..10_000 {
+            indexes.of(&format!("log {number}"));
+        }
+        assert_eq!(kept(), MOST_LOGS);
+        for number in 0..200 {
+            let index = indexes.of(&format!("long log {number}"));
+            index.try_lock().unwrap().line_ends = vec![0; MOST_BLOCKS];
+        }
+        // And the one that is being used.
+        assert_eq!(kept(), 1 + MOST_ENTRIES / MOST_BLOCKS);
     }
 
     #[tokio::test]

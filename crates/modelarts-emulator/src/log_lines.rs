@@ -15,7 +15,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// So many lines at the beginning of the log are not wanted.
+    /// The number of lines at the beginning of the log that are not wanted.
     pub(crate) fn skip(&self) -> usize {
         match (self.ascending, self.base) {
             (true, Some(base)) => base,

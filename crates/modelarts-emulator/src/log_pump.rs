@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use crate::capped_log;
 
-/// How long to wait for the rest of the output when all known processes have gone. Whoever has run
-/// away from its process group may hold the pipe open for ever.
+/// How long to wait for the rest of the output when all known processes have gone. Where there
+/// is no `/proc`, a process that has left its group may hold the pipe open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The most bytes that a pipe of an ordinary process can hold (`pipe-max-size` of Linux).

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Driver, asked_to_stop};
+use crate::driver::Driver;
 use crate::events::EventKind;
 use crate::lifecycle::Stop;
 use crate::runner::Worker;
@@ -152,13 +152,10 @@ impl Driver {
                 files: files.clone(),
             });
             let begin = self.now();
-            let mut requests = self.stop.clone();
-            let result = tokio::select! {
-                biased;
-                // It may take minutes: nobody is to wait for it who does not want the job.
-                stop = asked_to_stop(&mut requests) => return Err(stop),
-                result = self.core.runner.install(worker.clone(), file) => result,
-            };
+            let runner = &self.core.runner;
+            let installation =
+                self.unless_stopped(|interrupt| runner.install(worker.clone(), file, interrupt));
+            let result = installation.await?;
             let seconds = self.now().seconds_since(begin);
             self.note(match result {
                 Ok(()) => EventKind::DependenciesInstalled {

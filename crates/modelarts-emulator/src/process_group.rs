@@ -1,4 +1,5 @@
-//! A process group: everything a worker starts, unless it runs away on purpose.
+//! A process group: all processes that a worker starts, except processes that leave it, see
+//! [`process_table`](crate::process_table).
 
 use rustix::io::Result;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -11,7 +12,7 @@ pub(crate) fn signal(group: Pid, signal: Signal) -> Result<()> {
     kill_process_group(group, signal)
 }
 
-/// Whether there is a process in the group. On Linux it may be a zombie, on macOS not.
+/// True if there is a process in the group. On Linux it may be a zombie, on macOS not.
 pub(crate) fn exists(group: Pid) -> bool {
     test_kill_process_group(group).is_ok()
 }

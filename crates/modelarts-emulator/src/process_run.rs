@@ -44,10 +44,10 @@ impl Pumps {
     }
 }
 
-/// What remains of a run when its leader has ended.
+/// The parts of a run that outlive its leader.
 pub(crate) struct Remains {
     pub(crate) group: Option<Pid>,
-    /// What the environment of its processes has for [`RUN`](crate::process_table::RUN).
+    /// The value of [`RUN`](crate::process_table::RUN) in the environment of its processes.
     pub(crate) run: OsString,
     pub(crate) processes: Arc<ProcessTable>,
     pub(crate) watchdog: Watchdog,
@@ -60,7 +60,8 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
-    /// Kills what the leader left behind, waits until it has gone, and takes its last words.
+    /// Kills the processes that the leader has left, waits until they have gone, and takes the rest
+    /// of their output.
     async fn sweep(mut self) {
         self.processes.end(self.group, &self.run).await;
         if let Some(group) = self.group {
@@ -128,7 +129,7 @@ impl ProcessRun {
 
 /// Reported when the operating system does not give the exit code.
 const EXIT_CODE_LOST: i32 = 255;
-/// What a shell reports for a command that it cannot find.
+/// The exit code that a shell reports for a command that it cannot find.
 const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {

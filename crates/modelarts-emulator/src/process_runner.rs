@@ -322,7 +322,12 @@ impl Runner for ProcessRunner {
             .collect()
     }
 
-    fn install(&self, worker: Worker, file: String) -> BoxFuture<'_, io::Result<()>> {
+    fn install(
+        &self,
+        worker: Worker,
+        file: String,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async move {
             let result = async {
                 if !self.settings.install_packages {
@@ -338,14 +343,25 @@ impl Runner for ProcessRunner {
                     .below(directory.root())
                     .join(&file);
                 let venv = Self::venv(&directory);
-                let run = self.processes.run(directory.root(), None);
-                python::install(python, &venv, directory.root(), &path, &run).await
+                let run = self.processes.run(directory.root(), Some(INSTALLATION));
+                let home = directory.root();
+                let install = python::install(python, &venv, home, &path, &run, &self.watchdog);
+                let installed = tokio::select! {
+                    biased;
+                    () = interrupt.cancelled() => {
+                        Err(io::Error::other("the installation was interrupted"))
+                    }
+                    installed = install => installed,
+                };
+                self.processes.end(None, &run).await;
+                installed
             };
             match result.await {
                 Ok(said) => {
                     let mut log = self.files.open_log(&worker)?;
                     log.write_all(said.as_bytes())
                 }
+                Err(error) if interrupt.is_cancelled() => Err(error),
                 Err(error) => {
                     self.files.log(&worker, &format!("{file}: {error}"))?;
                     Err(error)
@@ -469,5 +485,7 @@ impl Runner for ProcessRunner {
     }
 }
 
+/// The name of an installation of packages where a run has the name of its trial.
+const INSTALLATION: &str = "packages";
 /// How often running workers are looked at. What is due then is decided by the emulator's clock.
 const LOOK: Duration = Duration::from_millis(100);

@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 use crate::process_group;
 
 /// The variable. Its value is the emulator's own name, a colon, and the directory of the worker;
-/// behind it the name of a trial, if it is one.
+/// behind it the name of a trial, or `packages` if packages are installed.
 pub(crate) const RUN: &str = "MODELARTS_EMULATOR_RUN";
 
 /// How long to wait at least between two scans for the same run: nothing tells when a process that
@@ -66,7 +66,7 @@ pub(crate) struct ProcessTable {
     /// The emulator's own name: another one at each start, so that what ends the jobs of an emulator
     /// that has died leaves those of the next one on the same directory alone.
     instance: String,
-    /// What the directories of all jobs are in.
+    /// The directory that has the directories of all jobs.
     jobs: PathBuf,
     /// When this emulator started, in ticks: no process of its jobs is older.
     since: u64,
@@ -88,18 +88,19 @@ impl ProcessTable {
         })
     }
 
-    /// What the environment of every process of this emulator's jobs has in it.
+    /// A text in the environment of every process of this emulator's jobs, and of no other.
     pub(crate) fn mark(&self) -> String {
         format!("{RUN}={}:", self.instance)
     }
 
-    /// The value of [`RUN`] for a run in the directory of a worker.
-    pub(crate) fn run(&self, worker: &Path, trial: Option<&str>) -> OsString {
+    /// The value of [`RUN`] for a run in the directory of a worker; `part` is what [`RUN`] has behind
+    /// the directory.
+    pub(crate) fn run(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
-        if let Some(trial) = trial {
+        if let Some(part) = part {
             run.push("/");
-            run.push(trial);
+            run.push(part);
         }
         run
     }
@@ -224,7 +225,7 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     })
 }
 
-/// What `/proc/<id>/stat` says about a process.
+/// Fields of `/proc/<id>/stat`.
 #[derive(Debug)]
 pub(crate) struct Stat {
     state: u8,

@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use crate::process_group;
 use crate::process_table::RUN;
+use crate::watchdog::Watchdog;
 
 /// The real path of python3, asked for once per process.
 ///
@@ -35,7 +36,9 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
-/// python3 too. `run_name` is the value of [`RUN`]. Gives the output of pip.
+/// python3 too. `run_name` is the value of [`RUN`]. Gives the output of pip. When it is dropped or
+/// the process of the emulator ends, the process groups end; processes that have left them are ended
+/// by the caller.
 ///
 /// One attempt only, no retries: a machine without a network shall say so soon.
 pub(crate) async fn install(
@@ -44,11 +47,12 @@ pub(crate) async fn install(
     home: &Path,
     file: &Path,
     run_name: &OsStr,
+    watchdog: &Watchdog,
 ) -> io::Result<String> {
     if !interpreter(venv).exists() {
         let mut command = bare(python, home, file, run_name);
         command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
-        run(command.arg(venv)).await?;
+        run(command.arg(venv), watchdog).await?;
     }
     let mut command = bare(python, home, file, run_name);
     command
@@ -57,7 +61,7 @@ pub(crate) async fn install(
         .args(["install", "--no-input", "--disable-pip-version-check"])
         .args(["--no-cache-dir", "--retries", "0", "--timeout", "5", "-r"])
         .arg(file);
-    run(&mut command).await
+    run(&mut command, watchdog).await
 }
 
 /// The interpreter of a virtual environment.
@@ -84,25 +88,38 @@ fn bare(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     command
 }
 
-/// Ends a process group when nobody waits for it any more.
-struct Group(Option<Pid>);
+/// A process group that the watchdog knows; killed when this is dropped before its leader has ended.
+struct Group<'a> {
+    watchdog: &'a Watchdog,
+    id: Option<Pid>,
+    ended: bool,
+}
 
-impl Drop for Group {
+impl Drop for Group<'_> {
     fn drop(&mut self) {
-        if let Some(group) = self.0 {
+        let Some(id) = self.id else { return };
+        if !self.ended {
             // It may have gone in this moment.
-            let _ = process_group::signal(group, Signal::KILL);
+            let _ = process_group::signal(id, Signal::KILL);
         }
+        self.watchdog.end(id);
     }
 }
 
 /// May be dropped: then the command ends, with all that it has started.
-async fn run(command: &mut Command) -> io::Result<String> {
+async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
-    let mut group = Group(id.and_then(Pid::from_raw));
+    let mut group = Group {
+        watchdog,
+        id: id.and_then(Pid::from_raw),
+        ended: false,
+    };
+    if let Some(id) = group.id {
+        watchdog.begin(id);
+    }
     let output = child.wait_with_output().await?;
-    group.0 = None;
+    group.ended = true;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, error) = (text(&output.stdout), text(&output.stderr));
     if output.status.success() {

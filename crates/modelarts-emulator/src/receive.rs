@@ -10,7 +10,7 @@ use crate::error::ApiError;
 
 /// Bodies above 12 MB are refused, as on the service.
 const MOST: usize = 12 * 1024 * 1024;
-/// So long may the head of a request take, and so long its body, in real time.
+/// The time that the head of a request may take, and the time that its body may take, in real time.
 pub(crate) const MOST_TIME: Duration = Duration::from_secs(30);
 
 /// All of a body. One that says that it is too long is refused before any of it has come.

@@ -77,8 +77,9 @@ pub(crate) struct LogTail {
     pub(crate) full_size: u64,
 }
 
-/// Where and how workers run. Errors are sentences for events and logs. A copy ends soon, with an
-/// error, when its `interrupt` is cancelled; then no part of a file is left.
+/// Where and how workers run. Errors are sentences for events and logs. A copy or an installation
+/// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no process
+/// is left.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// Whether what comes before the queue is done in time. On this machine there is nothing to do.
     fn is_prepared(&self, _worker: &Worker) -> bool {
@@ -118,7 +119,12 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// The files in the code directory that list packages.
     fn requirements(&self, worker: &Worker) -> Vec<String>;
     /// Installs the packages that one of those files lists.
-    fn install(&self, worker: Worker, file: String) -> BoxFuture<'_, io::Result<()>>;
+    fn install(
+        &self,
+        worker: Worker,
+        file: String,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>>;
     /// Starts the code.
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
     /// Ready when it is time to look at the running worker again.

@@ -176,7 +176,12 @@ impl Runner for SimulatedRunner {
         Vec::new()
     }
 
-    fn install(&self, _worker: Worker, _file: String) -> BoxFuture<'_, io::Result<()>> {
+    fn install(
+        &self,
+        _worker: Worker,
+        _file: String,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
         done()
     }
 

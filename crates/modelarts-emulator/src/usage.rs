@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_reading_that_has_begun_after_the_question_is_shared() {
         let meter = Meter::default();
-        // Somebody has read nothing, later than it is asked for.
+        // A reading that begins later than the question, and has found nothing.
         meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));
         assert_eq!(meter.measure(std::process::id()), None);
         meter.0.lock().begun = Some(Instant::now());

@@ -143,3 +143,37 @@ impl Watchdog {
         groups.helper = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::Command;
+
+    use super::*;
+
+    /// Every process has the empty string in its environment.
+    #[test]
+    fn an_empty_mark_ends_the_groups_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        // In the place of the command that finds the processes with the mark.
+        let grep = place.path().join("grep");
+        std::fs::write(&grep, "#!/bin/sh\n: > \"$0.called\"\n").unwrap();
+        std::fs::set_permissions(&grep, PermissionsExt::from_mode(0o700)).unwrap();
+        for (mark, called) in [("", false), ("mark", true)] {
+            let mut sleep = Command::new("sleep");
+            let mut group = sleep.arg("1000").process_group(0).spawn().unwrap();
+            let mut script = Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "watchdog", mark, ""])
+                .env("PATH", place.path())
+                .stdin(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            writeln!(script.stdin.take().unwrap(), "+{}", group.id()).unwrap();
+            script.wait().unwrap();
+            assert_eq!(group.wait().unwrap().signal(), Some(9));
+            assert_eq!(place.path().join("grep.called").exists(), called);
+        }
+    }
+}

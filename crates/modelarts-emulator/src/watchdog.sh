@@ -1,8 +1,9 @@
-# Ends the jobs of an emulator when the process that holds it has gone.
+# Ends all processes of the jobs of an emulator, and of installations of packages for them, when
+# the process that holds it has gone.
 #
-# $1 is what the environment of each of their processes has in it, $2 the temporary directory;
-# either may be empty. Standard input says which process groups live, "+1234" and "-1234", and ends with the
-# emulator.
+# $1 is a text in the environment of each of these processes, $2 the temporary directory; either
+# may be empty. Standard input says which process groups live, "+1234" and "-1234", and ends with
+# the emulator.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -19,9 +20,9 @@ done
 for group in $groups; do
     kill -s KILL -- "-$group"
 done
-# What has left its group, if there was one. It may start others while it is ended, but not for
-# ever.
-while [ "$scans" -lt 100 ]; do
+# Processes that have left their groups, if there was a group; an empty $1 would be found in all
+# processes. They may start others while they are ended, but not for ever.
+while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
     [ -n "$strays" ] || break

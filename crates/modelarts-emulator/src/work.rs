@@ -181,7 +181,7 @@ impl Driver {
             });
             failure.get_or_insert(TaskFailure { task, exit_code });
         }
-        // What it still copies would come after what is copied in the end.
+        // A copy that still runs could replace files of the last copy by older ones.
         if !watch.is_terminated() {
             watch.await;
         }

@@ -140,7 +140,7 @@ impl Driver {
                 biased;
                 done = trials.next() => {
                     let Some(done) = done else {
-                        // What it still copies would come after what is copied in the end.
+                        // A copy that still runs could replace files of the last copy by older ones.
                         interrupt.cancel();
                         if !copies.is_terminated() {
                             copies.await;

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, Timing};
+use modelarts_emulator::{ManualClock, RestartOn, Timing};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site, pass};
 
 const GB: u64 = 1 << 30;
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A large object, of which nothing is on the disk.
 fn big_file(site: &Site, key: &str, size: u64) {
@@ -31,12 +33,17 @@ fn names(directory: &Path) -> Vec<String> {
 
 /// Waits until a file in the directory is being copied.
 async fn copying(directory: &Path) {
-    while !names(directory)
-        .iter()
-        .any(|name| name.starts_with(".copying-"))
-    {
-        tokio::task::yield_now().await;
-    }
+    let is_copied = || {
+        let names = names(directory);
+        names.iter().any(|name| name.starts_with(".copying-"))
+    };
+    let copying = async {
+        while !is_copied() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let copying = tokio::time::timeout(PATIENCE, copying).await;
+    copying.expect("no file is being copied");
 }
 
 /// A job with gigabytes as its code, its input or its checkpoints, and where they are copied to.
@@ -109,9 +116,14 @@ async fn a_download_ends_with_the_emulator() {
         } else {
             drop(site.emulator);
             // Not waited for.
-            while !names(&place).is_empty() {
-                assert_ne!(names(&place), ["big"]);
-            }
+            let interrupted = async {
+                while !names(&place).is_empty() {
+                    assert_ne!(names(&place), ["big"]);
+                    tokio::task::yield_now().await;
+                }
+            };
+            let interrupted = tokio::time::timeout(PATIENCE, interrupted).await;
+            interrupted.expect("it copies on");
         }
         assert_eq!(names(&place), [""; 0]);
     }
@@ -170,6 +182,37 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
             "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
         );
     }
+}
+
+/// What a job has made is copied again when it runs again. A request to stop at that moment gives it
+/// one grace, and not another one for the end of the job.
+#[tokio::test]
+async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        let builder = builder.clock(Arc::clone(&clock) as _);
+        builder.restart_on(RestartOn::AnyFailure)
+    })
+    .await;
+    let mut job = making_big(&site, "again", "raise SystemExit(1)");
+    job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "2"});
+    let id = site.create(&job).await;
+    let out = site.emulator.obs_root().join("bucket/again/out");
+    copying(&out).await;
+    assert_eq!(site.terminate(&id).await.status, 202);
+    pass(&clock, Timing::instant().grace).await;
+    let settled = site.emulator.settled(&id);
+    let settled = tokio::time::timeout(PATIENCE, settled).await;
+    assert!(settled.is_ok(), "it waits for another grace");
+    let messages = site.messages(&id).await;
+    let uploads = messages.iter().filter(|text| text.ends_with("Uploading."));
+    assert_eq!(uploads.count(), 1, "{messages:#?}");
+    assert_eq!(site.phase(&id).await, "Terminated");
+    assert_eq!(names(&out), ["a"]);
+    assert_eq!(
+        site.log(&id).await,
+        "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+    );
 }
 
 /// A job whose outputs are not all there has not ended: the next emulator runs it again.

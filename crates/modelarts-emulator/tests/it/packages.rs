@@ -87,15 +87,13 @@ async fn installing_can_be_switched_off() {
     );
 }
 
-/// A package that comes to the gate while it is built.
-fn slow_package(directory: &Path, gate: &Gate) {
+/// A package that runs `code` before it is built.
+pub(crate) fn slow_package(directory: &Path, code: &str) {
     std::fs::create_dir_all(directory).unwrap();
     let project =
         "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
     std::fs::write(directory.join("pyproject.toml"), project).unwrap();
-    let backend = gate.python()
-        + "def build_wheel(*_):\n    gate()\ndef get_requires_for_build_wheel(*_):\n    gate()\n";
-    std::fs::write(directory.join("backend.py"), backend).unwrap();
+    std::fs::write(directory.join("backend.py"), code).unwrap();
 }
 
 /// Packages are built by programs of their own, which may take their time.
@@ -106,7 +104,7 @@ async fn a_stop_ends_an_installation_with_all_its_programs() {
     let job = site.script("slow", "print('never')");
     site.put("bucket/slow/code/requirements.txt", "./package\n");
     let package = site.emulator.obs_root().join("bucket/slow/code/package");
-    slow_package(&package, &gate);
+    slow_package(&package, &(gate.python() + "gate()\n"));
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
@@ -122,7 +120,7 @@ async fn an_installation_that_a_dead_emulator_has_left_is_ended() {
     let place = tempfile::tempdir().unwrap();
     let gate = Gate::new().await;
     let code = place.path().join("obs/bucket/code");
-    slow_package(&code.join("package"), &gate);
+    slow_package(&code.join("package"), &(gate.python() + "gate()\n"));
     std::fs::write(code.join("train.py"), "").unwrap();
     std::fs::write(code.join("requirements.txt"), "./package\n").unwrap();
     let mut program = serve_in(place.path()).await;

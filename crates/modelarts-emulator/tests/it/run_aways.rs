@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::packages::slow_package;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 use crate::program::serve_in;
 use crate::support::{Gate, Site, Waiting};
@@ -78,6 +79,45 @@ async fn a_run_away_ends_with_its_job() {
     assert!(!site.worker(&id).exists());
 
     let (_, leader, daemon) = started(&site, "reset").await;
+    let url = format!("{}/_emulator/reset", site.client.url);
+    let reset = site.client.http.post(url).send().await.unwrap();
+    assert_eq!(reset.status(), 204);
+    gone(leader).await;
+    gone(daemon).await;
+}
+
+/// Programs that build packages may start daemons, too.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_run_away_of_an_installation_ends_with_it() {
+    let site = Site::start().await;
+    let started = async |name: &str| {
+        let (home, away) = (Gate::new().await, Gate::new().await);
+        let job = site.script(name, "print('on we go')");
+        let code = site.emulator.obs_root().join(format!("bucket/{name}/code"));
+        std::fs::write(code.join("requirements.txt"), "./package\n").unwrap();
+        slow_package(&code.join("package"), &script(&home, &away));
+        let id = site.create(&job).await;
+        let (leader, daemon) = (home.reached().await, away.reached().await);
+        (id, leader, daemon)
+    };
+    let (id, leader, daemon) = started("stopped").await;
+    assert_eq!(site.terminate(&id).await.status, 202);
+    gone(leader).await;
+    gone(daemon).await;
+    site.emulator.settled(&id).await;
+    assert_eq!(site.phase(&id).await, "Terminated");
+    assert_eq!(site.log(&id).await, "");
+
+    let (id, leader, daemon) = started("deleted").await;
+    let path = format!("/training-jobs/{id}");
+    assert_eq!(site.client.delete(&path).await.status, 202);
+    gone(leader).await;
+    gone(daemon).await;
+    site.emulator.gone(&id).await;
+    assert!(!site.worker(&id).exists());
+
+    let (_, leader, daemon) = started("reset").await;
     let url = format!("{}/_emulator/reset", site.client.url);
     let reset = site.client.http.post(url).send().await.unwrap();
     assert_eq!(reset.status(), 204);
@@ -158,6 +198,8 @@ async fn kill(signal: &str, whom: &str) {
 const END: &str = "TEST_OF_AN_EMBEDDING_PROGRAM";
 /// The code of its job; without any, its jobs are simulated, and there are none.
 const SCRIPT: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_SCRIPT";
+/// If it is set, the code belongs to a package that the job needs.
+const PACKAGE: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_PACKAGE";
 
 /// A program that embeds the emulator: this one, started again for this test only. In any other
 /// run the test does nothing.
@@ -170,7 +212,13 @@ async fn embedding_program() {
         _ => builder,
     })
     .await;
-    if !script.is_empty() {
+    if std::env::var_os(PACKAGE).is_some() {
+        let job = site.script("embedded", "");
+        let code = site.emulator.obs_root().join("bucket/embedded/code");
+        std::fs::write(code.join("requirements.txt"), "./package\n").unwrap();
+        slow_package(&code.join("package"), &script);
+        site.create(&job).await;
+    } else if !script.is_empty() {
         site.create(&site.script("embedded", &script)).await;
     }
     println!("temporary {}", site.emulator.data_dir().display());
@@ -187,8 +235,9 @@ async fn embedding_program() {
 }
 
 /// It in a process group of its own, as a terminal starts it; and its temporary directory.
-async fn embedding(end: &str, script: &str) -> (Child, PathBuf) {
+async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
+        .envs(in_package.then_some((PACKAGE, "1")))
         .args(["--exact", "run_aways::embedding_program", "--nocapture"])
         .env(END, end)
         .env(SCRIPT, script)
@@ -211,9 +260,16 @@ async fn embedding(end: &str, script: &str) -> (Child, PathBuf) {
 /// However the program ends, its jobs end and its temporary directory goes.
 #[tokio::test]
 async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
-    for end in ["exit", "abort", "INT", "KILL"] {
+    for (end, in_package) in [
+        ("exit", false),
+        ("abort", false),
+        ("INT", false),
+        ("KILL", false),
+        ("KILL", true),
+    ] {
         let (home, away) = (Gate::new().await, Gate::new().await);
-        let (mut program, temporary) = embedding(end, &script(&home, &away)).await;
+        let script = script(&home, &away);
+        let (mut program, temporary) = embedding(end, &script, in_package).await;
         let (leader, daemon) = (home.reached().await, away.reached().await);
         assert!(temporary.is_dir());
         if ["INT", "KILL"].contains(&end) {
@@ -236,7 +292,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
 #[tokio::test]
 async fn the_temporary_directory_ends_with_the_program_that_embeds_the_emulator() {
     for end in ["exit", "KILL"] {
-        let (mut program, temporary) = embedding(end, "").await;
+        let (mut program, temporary) = embedding(end, "", false).await;
         assert!(temporary.is_dir());
         match end {
             "KILL" => kill(end, &format!("-{}", program.id().unwrap())).await,
