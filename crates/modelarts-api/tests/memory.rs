@@ -17,7 +17,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 /// As long as the longest answer that the client reads, and long enough.
 const LONGEST: usize = 63 << 20;
 const LONG: usize = 12 << 20;
-/// What an answer may take besides, however short it is, and the text of an error.
+/// The memory that any answer may take besides, and the text of an error.
 const FLOOR: usize = (8 << 20) + (16 << 10);
 
 /// The most that there was in memory while this was decoded, as a multiple of the body, and

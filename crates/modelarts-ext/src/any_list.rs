@@ -191,7 +191,7 @@ impl<T: Send + 'static> Rows<T> {
         self
     }
 
-    /// Whether the caller set conditions.
+    /// True if the caller set conditions.
     pub(crate) fn filtered(mut self, filtered: bool) -> Self {
         self.filtered = filtered;
         self

@@ -50,7 +50,7 @@ struct Seen {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
-    /// What came last of all, if it was a phase, or that the job is gone.
+    /// The last news, if it was a phase, or that the job is gone.
     last: Option<String>,
 }
 

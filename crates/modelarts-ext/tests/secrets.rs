@@ -290,7 +290,7 @@ impl io::Write for Log {
     }
 }
 
-/// What is secret in a request, and the key that it was signed with.
+/// The secrets of a request, and the key that it was signed with.
 fn secrets_of(request: &reqwest::Request) -> Vec<String> {
     let header = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
     let signature = header("authorization").map(|value| {

@@ -386,7 +386,7 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
     assert_eq!(server.left(), 0);
 }
 
-/// What is known of a job that ended.
+/// The facts of a job that ended.
 fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
     let codes = job.exit_codes();
     (

@@ -12,12 +12,12 @@ use std::{
 use modelarts_simulation::{Run, run};
 
 /// A number in a variable.
-fn variable(name: &str) -> Option<u64> {
-    let text = env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} must be a number, and is {text:?}")),
-    )
+fn variable(name: &str) -> Result<Option<u64>, String> {
+    let Ok(text) = env::var(name) else {
+        return Ok(None);
+    };
+    let number = text.parse().map(Some);
+    number.map_err(|_| format!("{name} must be a number, and is {text:?}"))
 }
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Total {
 
 #[test]
 fn no_seed_breaks_a_rule() -> Result<(), String> {
-    if let Some(seed) = variable("SIMULATION_SEED") {
+    if let Some(seed) = variable("SIMULATION_SEED")? {
         let run = run(seed).unwrap();
         println!("{}", run.trace.join("\n"));
         return match run.failures.as_slice() {
@@ -57,9 +57,9 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
             failures => Err(format!("rules were broken:\n{}", failures.join("\n"))),
         };
     }
-    let first = variable("SIMULATION_FIRST").unwrap_or(0);
-    let seconds = variable("SIMULATION_SECONDS").map(Duration::from_secs);
-    let seeds = variable("SIMULATION_SEEDS").unwrap_or(match seconds {
+    let first = variable("SIMULATION_FIRST")?.unwrap_or(0);
+    let seconds = variable("SIMULATION_SECONDS")?.map(Duration::from_secs);
+    let seeds = variable("SIMULATION_SEEDS")?.unwrap_or(match seconds {
         Some(_) => u64::MAX - first,
         None => 20,
     });

@@ -184,7 +184,7 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     }
 }
 
-/// What a job has made is copied again when it runs again. A request to stop at that moment gives it
+/// The outputs of a job are copied again when it runs again. A request to stop at that moment gives it
 /// one grace, and not another one for the end of the job.
 #[tokio::test]
 async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {

@@ -123,7 +123,7 @@ async fn providers_can_be_wrapped() {
     assert_eq!(day.asked(), 1);
 }
 
-/// What IAM, STS and the metadata service say again of a request is masked.
+/// Secrets that IAM, STS and the metadata service repeat from a request are masked.
 #[tokio::test]
 async fn what_a_service_says_again_is_masked() {
     type Echo = fn(&str) -> Said;

@@ -8,7 +8,7 @@ use modelarts_ext::{
 };
 use reqwest::Request;
 
-/// What a made-up network says to a request.
+/// The answer of a made-up network to a request.
 pub(crate) type Said = Result<http::Response<String>, ConnectorError>;
 
 /// Answers each request at once with what the function says, or never.
