@@ -140,7 +140,23 @@ impl Watchdog {
             // It may have gone in this moment.
             let _ = process_group::signal(group, Signal::KILL);
         }
-        groups.helper = None;
+        groups.release();
+    }
+}
+
+impl Groups {
+    /// Tells the process that the emulator ends in order, and lets it do what is left.
+    fn release(&mut self) {
+        if let Some(mut helper) = self.helper.take() {
+            // If somebody has killed it, nothing is left to be done.
+            let _ = helper.line.write_all(b"=\n");
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.groups.get_mut().release();
     }
 }
 
@@ -151,6 +167,31 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    /// The directory of an emulator that has ended in order may be that of another one by then.
+    #[test]
+    fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
+        for (lines, is_left) in [("", false), ("=\n", true)] {
+            let place = tempfile::tempdir().unwrap();
+            let directory = place.path().join("directory");
+            std::fs::create_dir(&directory).unwrap();
+            let mut script = Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "watchdog", "mark"])
+                .arg(&directory)
+                .stdin(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            script
+                .stdin
+                .take()
+                .unwrap()
+                .write_all(lines.as_bytes())
+                .unwrap();
+            assert!(script.wait().unwrap().success());
+            assert_eq!(directory.exists(), is_left, "{lines:?}");
+        }
+    }
 
     /// Every process has the empty string in its environment.
     #[test]

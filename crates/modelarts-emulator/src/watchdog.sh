@@ -3,7 +3,8 @@
 #
 # $1 is a text in the environment of each of these processes, $2 the temporary directory; either
 # may be empty. Standard input says which process groups live, "+1234" and "-1234", and ends with
-# the emulator.
+# the emulator; "=" says that the emulator ends in order and removes its directory itself. That is
+# left to it if there never was a group: the name may be in use again by then.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -15,6 +16,7 @@ while read -r line; do
         scans=0
         ;;
     -*) groups="${groups%% $group *} ${groups#* $group }" ;;
+    =) [ "$scans" -lt 100 ] || exit 0 ;;
     esac
 done
 for group in $groups; do

@@ -1,6 +1,11 @@
 //! One simulation, from its seed to its end.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::Arc,
+    time::Duration,
+};
 
 use fastrand::Rng;
 use http::HeaderValue;
@@ -46,8 +51,6 @@ const TOKEN: &str = "simulation";
 /// # Errors
 /// If the emulator cannot be started.
 pub fn run(seed: u64) -> Result<Run, Box<dyn Error>> {
-    // Jitter of the client.
-    fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -62,7 +65,10 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     let conditions = Conditions::draw(&mut rng);
     let huawei = rng.bool();
     let executed: Arc<Mutex<Vec<String>>> = Arc::default();
+    // Names of temporary directories must not come from the seed, the jitter of the client must.
+    fastrand::seed(RandomState::new().build_hasher().finish());
     let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&executed)).await?;
+    fastrand::seed(seed);
     let host = emulator.url().trim_start_matches("http://");
     let network = Network::new(
         emulator.router(),
