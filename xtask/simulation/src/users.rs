@@ -28,9 +28,8 @@ pub(crate) struct World {
 /// The deadline of a call that is several, as the client has it by default.
 const CALL: Duration = Duration::from_secs(300);
 /// How long after the end of a job, or of the last outage, a watch may go on: while every
-/// answer fails it bears that for 15 minutes, but any good one begins these anew. Where half of
-/// the requests fail and some are never answered, one poll of many pages takes an hour.
-const WATCH: Duration = Duration::from_secs(3 * 3600);
+/// answer fails it bears that for 15 minutes, but any good one begins these anew.
+const WATCH: Duration = Duration::from_secs(3600);
 
 fn seconds(rng: &mut Rng, below: u64) -> Duration {
     Duration::from_millis(rng.u64(..below * 1000))
