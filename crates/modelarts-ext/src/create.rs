@@ -17,7 +17,7 @@ use crate::{
     limits,
     look_up::{About, LOOKING_UP, algorithm_of, flavor_of},
     recommendations, rules, settle,
-    violation::Report,
+    violation::{Report, Warning},
 };
 
 /// A job to be made. Nothing is sent, and nothing fails, before
@@ -36,6 +36,8 @@ pub struct CreateJob {
     flavor: Option<About<FlavorFacts>>,
     looks_up: bool,
     unchecked: bool,
+    /// Fields of the document that are not in the body.
+    warnings: Vec<Warning>,
 }
 
 impl CreateJob {
@@ -58,7 +60,13 @@ impl CreateJob {
             flavor: None,
             looks_up: true,
             unchecked: false,
+            warnings: Vec::new(),
         }
+    }
+
+    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
+        self.warnings = warnings;
+        self
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -225,7 +233,10 @@ impl CreateJob {
     pub fn check(&self) -> Report {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
-        let mut report = Report::default();
+        let mut report = Report {
+            violations: Vec::new(),
+            warnings: self.warnings.clone(),
+        };
         limits::check(limits::BODY, &draft.root(), &mut report.violations);
         rules::check(&draft, &mut report.violations);
         let algorithm = self.algorithm_facts(algorithm_of(&body));

@@ -79,19 +79,17 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
             "algorithm.engine = \"PyTorch\": an object; change its type",
             "algorithm.environments (its value is not shown): an object; change its type",
             "algorithm.inputs[0].remote.obs.obsurl: there is no such field; did you mean obs_url?",
-            "metadata.id: the service sets this field; leave it out",
             "metadata.xyz: there is no such field; leave it out",
             "metdata: there is no such field; did you mean metadata?",
             "spec.resource.node_count = \"two\": a whole number; change its type",
             "spec.schedule_policy.preemptible = \"no\": true or false; change its type",
             "spec.volumes = {\"nfs\":{}}: a list; change its type",
-            "status: the service sets this field; leave it out",
         ]
     );
     assert!(
         error
             .to_string()
-            .starts_with("the document breaks 12 rules, so nothing was sent:\n")
+            .starts_with("the document breaks 10 rules, so nothing was sent:\n")
     );
     assert!(!error.to_string().contains("secret"));
 
@@ -107,6 +105,30 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
                                  "name": "b"}}"#
         ),
         "not JSON: the key \"name\" comes twice at line 2 column 39"
+    );
+}
+
+#[test]
+fn fields_that_only_answers_have_are_not_sent_and_named_in_warnings() {
+    let mut details = everything().body();
+    details["status"] = json!({"phase": "Failed", "tasks": ["worker-0"]});
+    details["metadata"]["id"] = "1".into();
+    details["spec"]["resource"]["policy"] = "regular".into();
+    let job = client().training_jobs().from_value(&details).unwrap();
+    assert_eq!(job.body(), everything().body());
+    let lines: Vec<_> = job
+        .check()
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "metadata.id: only the service sets this field, so it is not sent",
+            "spec.resource.policy: only the service sets this field, so it is not sent",
+            "status: only the service sets this field, so it is not sent",
+        ]
     );
 }
 

@@ -70,7 +70,8 @@ pub fn missing(expected: &Value, actual: &Value) -> Vec<String> {
             Value::Object(members) if !members.is_empty() => {
                 for (name, member) in members {
                     let actual = actual.and_then(|actual| actual.get(name));
-                    collect(format!("{at}.{name}"), member, actual, found);
+                    let dot = if at.is_empty() { "" } else { "." };
+                    collect(format!("{at}{dot}{name}"), member, actual, found);
                 }
             }
             Value::Array(items) if !items.is_empty() => {
