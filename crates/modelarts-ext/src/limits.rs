@@ -38,6 +38,7 @@ const LEFT_TO_RULES: &[(&str, &str)] = &[
     (BODY, "kind"),
     // The user guide wants one line; the service runs several.
     ("JobAlgorithmRequest", "command"),
+    ("RemoteConstraint", "attributes"),
     ("JobEngineRequest", "run_user"),
     ("TaskEngineRequest", "run_user"),
     ("SchedulePolicyRequest", "priority"),

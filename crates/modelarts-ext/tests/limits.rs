@@ -198,8 +198,9 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (path, field) in fields() {
         // These are left to the rules between fields.
-        let ruled =
-            ["kind", "run_user", "priority"].contains(&field.name) || path == "algorithm.command";
+        let ruled = ["kind", "run_user", "priority"].contains(&field.name)
+            || path == "algorithm.command"
+            || path.ends_with("remote_constraint[].attributes");
         // Tasks have no data sets; the schema is that of the inputs of jobs.
         let of_dataset = path.starts_with("tasks") && path.contains(".dataset.");
         if ruled || of_dataset {
@@ -256,7 +257,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn each_limit_is_broken_alone_and_kept() {
     let cases = cases();
-    assert_eq!(cases.len(), 128);
+    assert_eq!(cases.len(), 126);
     let mut wrong = Vec::new();
     for case in cases {
         let path = shown(&case.path);
