@@ -119,9 +119,9 @@ impl JobRequest {
         // An engine of version 1 knows no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match algorithm.text_of(name)? {
-            Some(text) if !old => HomePath::parse(text)
-                .map(Some)
-                .map_err(ApiError::local_code_dir),
+            Some(text) if !old => HomePath::parse(text).map(Some).map_err(|_| {
+                ApiError::not_modelled(format!("{text:?} as {name}, which is not below /home"))
+            }),
             _ => Ok(None),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
@@ -256,15 +256,22 @@ fn start(algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
         return Err(ApiError::not_modelled("code inside an image (file://)"));
     }
     let code_dir = obs_member(algorithm, "code_dir")?;
+    let command = algorithm.text_of("command")?;
+    let engine = engine(algorithm)?;
+    let custom = engine.contains_key("image_url")
+        && !["engine_id", "engine_name"]
+            .iter()
+            .any(|name| engine.contains_key(*name));
     let start = match obs_member(algorithm, "boot_file")? {
-        Some(file) => {
+        // A custom image runs its command.
+        Some(file) if command.is_none() || !custom => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));
             let below = below.ok_or_else(ApiError::boot_file_outside)?;
             Start::BootFile { file, below }
         }
-        None => match algorithm.text_of("command")? {
+        _ => match command {
             Some(command) => Start::Command(command.to_owned()),
             None => return Err(ApiError::command_and_image()),
         },

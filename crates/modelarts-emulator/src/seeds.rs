@@ -313,6 +313,7 @@ impl Seed {
             body: &body,
             terms: &core.terms,
             stored: None,
+            is_algorithm: false,
             may_prioritise: true,
         };
         rules::check(&draft)

@@ -340,8 +340,8 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
 }
 
 #[tokio::test]
-async fn what_the_service_resolved_is_said_in_one_way() {
-    // An algorithm of the service: its code and its engine are the service's.
+async fn what_the_service_shows_is_sent_again() {
+    // Code and engine beside the id of an algorithm may be the job's own.
     let details = json!({
         "kind": "job",
         "metadata": {"id": "j", "name": "a", "description": ""},
@@ -362,17 +362,22 @@ async fn what_the_service_resolved_is_said_in_one_way() {
         copy.body(),
         json!({
             "kind": "job", "metadata": {"name": "again"},
-            "algorithm": {"id": "alg", "parameters": [{"name": "p", "value": ""}]},
+            "algorithm": {
+                "id": "alg", "code_dir": "/bucket/code/", "boot_file": "/bucket/code/a.py",
+                "engine": {"engine_id": "e", "engine_name": "E", "engine_version": "1"},
+                "parameters": [{"name": "p", "value": ""}],
+            },
             "spec": {"resource": {"flavor_id": "f", "node_count": 2}},
         })
     );
+    assert_eq!(copy.check().violations, []);
     // An engine that is named three times.
     let mut details = details;
     details["algorithm"]["id"] = "".into();
     let copy = copied(&details).await;
     assert_eq!(
         copy.body()["algorithm"]["engine"],
-        json!({"engine_id": "e"})
+        json!({"engine_id": "e", "engine_name": "E", "engine_version": "1"})
     );
     assert_eq!(copy.check().violations, []);
     // An image of one's own has a user.
@@ -460,6 +465,7 @@ async fn what_no_document_names_is_kept_and_sent() {
     assert_eq!(
         fields,
         [
+            "spec.volumes[0]",
             "algorithm.engine.image_digest",
             "algorithm.inputs[0].cached",
             "algorithm.inputs[0].remote.obs.etag",
@@ -473,7 +479,7 @@ async fn what_no_document_names_is_kept_and_sent() {
         ]
     );
     assert_eq!(
-        report.warnings[5].to_string(),
+        report.warnings[6].to_string(),
         "billing_mode: no document names this field; it is sent as it is"
     );
     // It goes out as it is shown.

@@ -41,6 +41,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         body: &body,
         terms: &call.core.terms,
         stored: stored.as_ref(),
+        is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
     };
     rules::check(&draft)?;
@@ -48,7 +49,9 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     if let Some(stored) = &stored {
         filled = algorithms::fill_in(&body, stored);
         let mut unnamed = filled.clone();
-        unnamed["algorithm"]["id"] = Value::Null;
+        for name in ["id", "subscription_id", "item_version_id"] {
+            unnamed["algorithm"][name] = Value::Null;
+        }
         draft.stored = None;
         draft.body = &unnamed;
         rules::check(&draft)?;

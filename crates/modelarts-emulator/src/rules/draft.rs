@@ -33,6 +33,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) terms: &'a Terms,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
+    /// Whether it is an algorithm that is being stored, in the form of a job.
+    pub(crate) is_algorithm: bool,
     /// Whether the user may ask for priority 3.
     pub(crate) may_prioritise: bool,
 }
@@ -54,6 +56,11 @@ impl<'a> Draft<'a> {
         self.at(pointer)
             .and_then(Value::as_array)
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a model of the platform is tuned, which brings its own code.
+    pub(crate) fn tunes(&self) -> bool {
+        self.has("/train_type") || self.at("/ftjob_config").is_some()
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {

@@ -24,6 +24,7 @@ fn pin(mut job: Value) -> Value {
 #[tokio::test]
 async fn a_creation_is_answered_in_the_documented_shape() {
     let site = Site::start().await;
+    site.put("bucket/data/a", "");
     let mut job = site.script("shape", "");
     job["metadata"]["description"] = "a job".into();
     job["metadata"]["annotations"] = json!({"job_template": "Template DL"});
