@@ -49,6 +49,9 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<(Moment, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
+    /// The last saving of each task's container.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) images: BTreeMap<String, SavedImage>,
     /// Those that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
@@ -92,6 +95,19 @@ pub(crate) struct RecordEnd {
     pub(crate) recover: Option<String>,
 }
 
+/// The container of a task, saved as an image.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedImage {
+    pub(crate) name: String,
+    /// The organization of the image registry.
+    pub(crate) namespace: String,
+    pub(crate) tag: String,
+    pub(crate) description: String,
+    pub(crate) created: Moment,
+    /// The index of the running record in which it was asked for.
+    pub(crate) run: usize,
+}
+
 impl Job {
     pub(crate) fn new(id: String, request: JobRequest, created: Moment) -> Self {
         Self {
@@ -114,6 +130,7 @@ impl Job {
             nodes: Vec::new(),
             failure: None,
             records: Vec::new(),
+            images: BTreeMap::new(),
             events: vec![Event {
                 time: created,
                 kind: EventKind::Created,

@@ -20,6 +20,7 @@ mod events;
 mod faults;
 #[cfg(feature = "cli")]
 mod flags;
+mod images;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
