@@ -17,6 +17,7 @@ use crate::events::{EventKind, Level};
 use crate::lifecycle::{State, Stop};
 use crate::render::{self, UserName};
 use crate::request::JobRequest;
+use crate::roles;
 use crate::rules::{self, Draft, is_name};
 use crate::search::Search;
 use crate::store::Job;
@@ -44,6 +45,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         may_prioritise: call.user.may_set_high_priority,
     };
     rules::check(&draft)?;
+    roles::check(&draft)?;
     let filled;
     if let Some(stored) = &stored {
         filled = algorithms::fill_in(&body, stored);
@@ -249,8 +251,8 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
-            .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
-            .map(|(count, index)| render::task(job, index, count))
+            .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
+            .map(|(count, task)| render::task(job, task, count))
             .collect()
     })?;
     ok(Value::Array(rows))

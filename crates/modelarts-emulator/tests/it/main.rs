@@ -33,6 +33,7 @@ mod packages;
 mod program;
 mod refused_jobs;
 mod restart;
+mod roles;
 mod run_aways;
 mod running;
 mod safety;
