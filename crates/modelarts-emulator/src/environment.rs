@@ -1,4 +1,4 @@
-//! The environment and the arguments of the job's process (domain.md 7.1 and 7.2).
+//! The environment and the arguments of a worker's process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

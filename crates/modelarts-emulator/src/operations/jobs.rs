@@ -17,7 +17,6 @@ use crate::events::{EventKind, Level};
 use crate::lifecycle::{State, Stop};
 use crate::render::{self, UserName};
 use crate::request::JobRequest;
-use crate::roles;
 use crate::rules::{self, Draft, is_name};
 use crate::search::Search;
 use crate::store::Job;
@@ -45,7 +44,6 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         may_prioritise: call.user.may_set_high_priority,
     };
     rules::check(&draft)?;
-    roles::check(&draft)?;
     let filled;
     if let Some(stored) = &stored {
         filled = algorithms::fill_in(&body, stored);

@@ -23,6 +23,7 @@ pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
 use crate::error::ApiError;
+use crate::roles;
 
 /// One rule between fields, or between a field and what the service has.
 pub(crate) struct Rule {
@@ -135,6 +136,7 @@ pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     for rule in RULES {
         (rule.check)(draft).inspect_err(|_| tracing::debug!(rule = rule.says, "broken"))?;
     }
+    roles::check(draft)?;
     shape::refuse_unmodelled(draft.body)?;
     storage::servers(draft)
 }
