@@ -96,7 +96,7 @@ pub(crate) fn render(role: &JobRequest) -> Value {
     let mut algorithm = json!({
         "engine": role.engine,
         "inputs": role.inputs.iter().map(channel).collect::<Value>(),
-        "outputs": role.outputs.iter().map(channel).collect::<Value>(),
+        "outputs": role.outputs.iter().map(output).collect::<Value>(),
     });
     let mut put = |name: &str, value: Value| algorithm[name] = value;
     if let Some(code_dir) = &role.code_dir {
@@ -142,4 +142,12 @@ fn channel(channel: &Channel) -> Value {
         "local_dir": channel.local_dir.to_string(),
         "remote": {"obs": {"obs_url": channel.place.to_string()}},
     })
+}
+
+/// The mode and the period are the documented defaults: a request cannot name others.
+fn output(output: &Channel) -> Value {
+    let mut shown = channel(output);
+    shown["mode"] = "upload_periodically".into();
+    shown["period"] = "30s".into();
+    shown
 }

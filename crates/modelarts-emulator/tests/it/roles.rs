@@ -109,6 +109,8 @@ async fn roles_run_their_own_code_with_their_own_data() {
                 "name": "train_url",
                 "local_dir": "/home/ma-user/modelarts/outputs/train_url_0",
                 "remote": {"obs": {"obs_url": "/bucket/model/"}},
+                "mode": "upload_periodically",
+                "period": "30s",
             }],
             "environments": {"MODE": "learn"},
         })
