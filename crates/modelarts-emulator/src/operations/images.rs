@@ -71,33 +71,40 @@ fn render(image: &SavedImage, status: Status) -> Value {
     })
 }
 
-/// A member of 1 to `most` characters, each of which is one of the `known`.
+/// A member of 1 to `most` characters: these letters, digits, hyphens, underscores and dots.
 fn word<'a>(
     body: &Field<'a>,
     name: &str,
     most: usize,
-    known: (fn(u8) -> bool, &str),
+    (letters, is_letter): (&str, fn(&u8) -> bool),
 ) -> Result<&'a str, ApiError> {
     let field = body.required(name)?;
     let text = field.text()?;
-    let fits = |byte: u8| (known.0)(byte) || b"-_.".contains(&byte);
+    let fits = |byte: u8| is_letter(&byte) || byte.is_ascii_digit() || b"-_.".contains(&byte);
     if !(1..=most).contains(&text.len()) || !text.bytes().all(fits) {
-        let letters = known.1;
         return Err(field.must(format!("be 1 to {most} {letters}, digits or -_.")));
     }
     Ok(text)
 }
 
-/// Any job can be saved while it runs, with each `runtime_type` (openapi/attested, number 11).
+/// Any job can be saved while it runs: on the service one without `runtime_type` was
+/// (openapi/attested/contradictions.md, number 11).
 pub(super) fn create(call: &Call<'_>) -> Outcome {
     call.read(|_| ())?;
     let body = call.json()?;
     let body = Field::root(&body);
-    let lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let any = |byte: u8| byte.is_ascii_alphanumeric();
-    let name = word(&body, "name", LONGEST_NAME, (lower, "lower-case letters"))?;
+    let lower = (
+        "lower-case letters",
+        u8::is_ascii_lowercase as fn(&u8) -> bool,
+    );
+    let name = word(&body, "name", LONGEST_NAME, lower)?;
     let namespace = body.required("namespace")?.text()?;
-    let tag = word(&body, "tag", LONGEST_TAG, (any, "letters"))?;
+    let tag = word(
+        &body,
+        "tag",
+        LONGEST_TAG,
+        ("letters", u8::is_ascii_alphabetic),
+    )?;
     let description = body.get("description")?;
     let description = description.map(|field| field.up_to(512)).transpose()?;
     let task = logs::worker(call)?.task();

@@ -1,8 +1,9 @@
 //! Containers saved as images, reported events, publications, ranks.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::Timing;
+use modelarts_emulator::{ManualClock, RunnerKind, Script, Timing};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -144,23 +145,61 @@ async fn an_image_takes_its_time_and_fails_with_its_container() {
 }
 
 #[tokio::test]
+async fn an_image_is_there_after_a_minute_of_the_emulators_clock() {
+    let script = Script::from_json(r#"{"default": [{"seconds": 600}]}"#).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .runner(RunnerKind::Simulated(script))
+            .timing(Timing::documented())
+            .clock(clock)
+    })
+    .await;
+    let id = site.create(&site.script("model", "")).await;
+    let path = path(&id, "worker-0");
+    let early = site.client.post(&path, &image("lab")).await;
+    assert_eq!(early.error(), (400, "ModelArts.2883".to_owned()));
+    assert!(site.emulator.advance(Duration::from_secs(60)).await);
+    let begun = site.client.post(&path, &image("lab")).await;
+    assert_eq!(begun.json()["status"], "INIT");
+    for (seconds, status) in [(0, "CREATING"), (59, "CREATING"), (1, "ACTIVE")] {
+        let passed = site.emulator.advance(Duration::from_secs(seconds)).await;
+        assert!(passed);
+        let saved = site.client.get(&path).await.json();
+        assert_eq!(saved["status"], status, "{seconds}");
+    }
+    let again = site.client.post(&path, &image("lab-2")).await;
+    assert_eq!(again.status, StatusCode::CREATED);
+}
+
+/// Bodies that the service took and refused.
+#[tokio::test]
 async fn an_image_goes_to_an_organization_of_the_user_only() {
-    let site = Site::with(|builder| builder.organization("team")).await;
+    let site = Site::with(|builder| builder.organization("heron-works")).await;
     let gate = Gate::new().await;
     let id = site
         .create(&site.script("model", &(gate.python() + "gate()")))
         .await;
     let running = gate.reached().await;
-    let mut foreign = image("lab");
-    foreign["namespace"] = "others".into();
+    let attested = |name: &str| -> Value {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/attested/bodies");
+        let text = std::fs::read_to_string(format!("{directory}/{name}.json"));
+        serde_json::from_str(&text.unwrap()).unwrap()
+    };
+    let foreign = attested("skill-refused-image-save-namespace");
     let refused = site.client.post(&path(&id, "worker-0"), &foreign).await;
     assert_eq!(refused.error(), (400, "ModelArts.2885".to_owned()));
     assert_eq!(message(&refused), "the access of user swr is exception");
-    let taken = site
-        .client
-        .post(&path(&id, "worker-0"), &image("lab"))
-        .await;
-    assert_eq!(taken.status, StatusCode::CREATED);
+    for name in ["image-save", "skill-image-save"] {
+        let taken = site
+            .client
+            .post(&path(&id, "worker-0"), &attested(name))
+            .await;
+        assert_eq!(taken.status, StatusCode::CREATED, "{name}: {}", taken.text);
+        let saved = site.client.get(&path(&id, "worker-0")).await.json();
+        assert_eq!(saved["status"], "ACTIVE");
+        assert_eq!(saved["message"], SEEN);
+    }
     running.let_through().await;
 }
 

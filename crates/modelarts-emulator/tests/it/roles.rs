@@ -1,6 +1,9 @@
 //! Heterogeneous jobs: roles with code, data and resources of their own.
 
-use modelarts_emulator::{Pool, PoolKind, RunnerKind, Script};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -338,12 +341,33 @@ async fn roles_are_held_against_the_rules_for_jobs() {
 
 #[tokio::test]
 async fn simulated_roles_follow_the_script_of_their_task() {
-    let script = r#"{"default": [{"tasks": {"learner-0": {"log": ["learned"], "exit_code": 3}}}]}"#;
-    let script = Script::from_json(script).unwrap();
-    let site = Site::with(|builder| builder.runner(RunnerKind::Simulated(script))).await;
+    let script = json!({"default": [{"seconds": 300, "tasks": {
+        "learner-0": {"log": ["learned"], "metrics": {"gpuUtil": 80}, "exit_code": 3},
+    }}]});
+    let script = Script::from_json(&script.to_string()).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .runner(RunnerKind::Simulated(script))
+            .clock(clock)
+            .cloud(Cloud::Huawei)
+    })
+    .await;
     let tasks = ["worker", "learner"].map(|name| role(&site, "model", name, ""));
-    let id = site.run(&job("model", json!(tasks))).await;
+    let mut job = job("model", json!(tasks));
+    job["kind"] = "hetero_job".into();
+    let id = site.create(&job).await;
+    assert!(site.emulator.advance(Duration::from_secs(400)).await);
     assert_eq!(log(&site, &id, "learner-0").await, "learned\n");
-    let status = site.details(&id).await["status"].take();
-    assert_eq!(status["task_statuses"][0]["task"], "learner-0");
+    let details = site.details(&id).await;
+    assert_eq!(details["kind"], "hetero_job");
+    assert_eq!(details["status"]["task_statuses"][0]["task"], "learner-0");
+    let metrics = async |task: &str| {
+        let path = format!("/training-jobs/{id}/metrics/{task}");
+        let metrics = site.client.get(&path).await.json();
+        assert_eq!(metrics["metrics"][2]["metric"], "gpuUtil");
+        metrics["metrics"][2]["value"][3].clone()
+    };
+    assert_eq!(metrics("learner-0").await, 80.0);
+    assert_eq!(metrics("worker-0").await, -1.0);
 }
