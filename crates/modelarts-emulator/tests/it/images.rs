@@ -108,9 +108,15 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
 async fn an_image_takes_its_time_and_fails_with_its_container() {
     let mut timing = Timing::instant();
     timing.saving_image = Duration::from_secs(3600);
-    let directory = tempfile::tempdir().unwrap();
-    let site =
-        Site::with(|builder| builder.timing(timing.clone()).data_dir(directory.path())).await;
+    let (data, obs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let start = || {
+        let timing = timing.clone();
+        Site::with(|builder| {
+            let builder = builder.timing(timing).data_dir(data.path());
+            builder.obs_root(obs.path())
+        })
+    };
+    let site = start().await;
     let gate = Gate::new().await;
     let mut job = site.script("model", &(gate.python() + "gate()"));
     job["spec"]["resource"]["node_count"] = 2.into();
@@ -132,15 +138,8 @@ async fn an_image_takes_its_time_and_fails_with_its_container() {
     site.emulator.settled(&id).await;
     assert_eq!(status(&site, "worker-1").await, "CREATE_FAILED");
 
-    let obs = site.emulator.obs_root().to_owned();
     site.emulator.shutdown().await;
-    let site = Site::with(|builder| {
-        builder
-            .timing(timing)
-            .data_dir(directory.path())
-            .obs_root(obs)
-    })
-    .await;
+    let site = start().await;
     assert_eq!(status(&site, "worker-0").await, "CREATE_FAILED");
 }
 
