@@ -422,6 +422,45 @@ async fn the_service_takes_what_is_only_advised_against() {
 // ---- after creation ----
 
 #[tokio::test]
+async fn a_heterogeneous_job_runs_its_roles() {
+    let site = Site::start().await;
+    let role = |name: &str| {
+        let code = format!("bucket/{name}/code");
+        site.put(
+            &format!("{code}/train.py"),
+            "import os\nprint(os.environ['MA_TASK_NAME'])",
+        );
+        read(json!({
+            "role": name,
+            "algorithm": {
+                "code_dir": format!("obs://{code}/"),
+                "boot_file": format!("obs://{code}/train.py"),
+                "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            },
+            "task_resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
+            "log_export_path": {"obs_url": format!("obs://bucket/{name}/logs/")},
+        }))
+    };
+    let create = site.client.training_jobs().create("roles");
+    let job = create.task(role("learner")).task(role("worker"));
+    let job = site.run(job).await;
+    assert_eq!(job.phase(), types::Phase::Completed);
+    assert_eq!(job.tasks(), ["learner-0", "worker-0"]);
+    for task in ["learner-0", "worker-0"] {
+        let (role, _) = task.split_once('-').unwrap();
+        let object = job.log_object(task).unwrap();
+        let expected = format!("/bucket/{role}/logs/modelarts-job-{}-{task}.log", job.id());
+        assert_eq!(object, expected);
+        let kept = site
+            .emulator
+            .obs_root()
+            .join(object.trim_start_matches('/'));
+        let kept = std::fs::read_to_string(kept).unwrap();
+        assert_eq!(kept, format!("{role}\n"));
+    }
+}
+
+#[tokio::test]
 async fn a_job_is_changed_and_many_are_deleted() {
     let details = json!({"kind": "job", "metadata": {"id": "j", "name": "a"}}).to_string();
     let server = Server::start([

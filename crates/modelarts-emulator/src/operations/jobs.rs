@@ -252,8 +252,8 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
-            .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
-            .map(|(count, index)| render::task(job, index, count))
+            .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
+            .map(|(count, task)| render::task(job, task, count))
             .collect()
     })?;
     ok(Value::Array(rows))

@@ -18,6 +18,8 @@ pub(crate) struct Terms {
     pub(crate) pools: Vec<Pool>,
     /// Buckets that jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
+    /// Organizations of the image registry that the user may save images to; any, if it is empty.
+    pub(crate) organizations: BTreeSet<String>,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
     /// Whether there are NFS servers.

@@ -25,6 +25,7 @@ pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
 use crate::error::ApiError;
+use crate::roles;
 
 /// The evidence for a rule, as `openapi/SOURCES.md` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,6 +212,7 @@ pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
             Ok(()) => {}
         }
     }
+    roles::check(draft)?;
     shape::refuse_unmodelled(draft.body)?;
     volumes::servers(draft)
 }

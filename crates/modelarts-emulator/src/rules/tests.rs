@@ -69,6 +69,7 @@ fn place(cloud: Cloud) -> Place {
                 Pool::new("super", PoolKind::Cpu, 4).supernode(),
             ],
             encrypted: BTreeSet::from(["secret".to_owned()]),
+            organizations: BTreeSet::new(),
             datasets: Some(datasets),
             nfs: true,
             obs: Confined::create(&obs).unwrap(),

@@ -20,6 +20,7 @@ mod events;
 mod faults;
 #[cfg(feature = "cli")]
 mod flags;
+mod images;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
@@ -32,6 +33,7 @@ mod packages;
 mod program;
 mod refused_jobs;
 mod restart;
+mod roles;
 mod run_aways;
 mod running;
 mod safety;
