@@ -16,7 +16,14 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("F5", "newer page on details"),
     ("U", "use case with PyTorch"),
     ("X", "printed examples"),
+    ("K", "agent skills of the vendor"),
     ("C", "community clients"),
+    ("C1", "back end of MindSpore Xihe"),
+    ("C2", "modelart-cli"),
+    ("C3", "a trading strategy's trainer"),
+    ("C4", "climbmix, a fleet of jobs"),
+    ("C5", "an agent skill of a third party"),
+    ("V", "Airflow provider"),
 ];
 
 /// A Markdown list; nothing for what the operation does not say.

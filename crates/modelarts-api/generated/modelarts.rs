@@ -10,7 +10,9 @@ events, logs and metrics, algorithms, hyper-parameter search, and on Huawei Clou
 experiments, tags, quotas and fine-tuning.
 
 This is an independent description. It is not made, checked or supported by the vendors; it
-was written from their public documents and from what clients have seen.
+was written from their public documents, and from what public tests and clients ran on the live
+service of Huawei Cloud. Where the two disagree, what ran decides. What ran on Open Telekom Cloud
+is not known.
 
 Extensions: `x-effect` says what sending a request twice does (`read` nothing, `idempotent`
 the same as once, `create` one more), `x-clouds` which clouds document the operation,
@@ -203,8 +205,8 @@ pub static OPERATIONS: &[crate::Operation] = &[
         "/v2/{project_id}/algorithms",
         crate::Effect::Read,
         Some(crate::Pagination {
-            offset: crate::Offset::Record,
-            disputed: true,
+            offset: crate::Offset::PageIndex,
+            disputed: false,
             place: crate::Place::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
@@ -731,11 +733,6 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "ChangeTrainingExperimentRequest",
         "description",
-        crate::Rule::MinLength(1u64),
-    ),
-    crate::Limit::new(
-        "ChangeTrainingExperimentRequest",
-        "description",
         crate::Rule::MaxLength(256u64),
     ),
     crate::Limit::new(
@@ -964,11 +961,6 @@ pub static LIMITS: &[crate::Limit] = &[
     ),
     crate::Limit::new(
         "JobAlgorithmRequest",
-        "command",
-        crate::Rule::Pattern("^[^\\r\\n]*$"),
-    ),
-    crate::Limit::new(
-        "JobAlgorithmRequest",
         "environments",
         crate::Rule::MaxProperties(100u64),
     ),
@@ -1028,7 +1020,7 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "PreferredSchedulingTermRequest",
         "weight",
-        crate::Rule::Minimum(1f64),
+        crate::Rule::Minimum(0f64),
     ),
     crate::Limit::new(
         "PreferredSchedulingTermRequest",
@@ -1314,7 +1306,7 @@ pub static FIELDS: &[crate::Field] = &[
         "AlgorithmRemoteConstraintRequest",
         "attributes",
         false,
-        crate::Shape::List(&crate::Shape::Map(&crate::Shape::Any)),
+        crate::Shape::Map(&crate::Shape::Any),
     ),
     crate::Field::new(
         "AlgorithmRemoteConstraintRequest",
@@ -1331,7 +1323,7 @@ pub static FIELDS: &[crate::Field] = &[
     crate::Field::new(
         "AlgorithmRequest",
         "job_config",
-        true,
+        false,
         crate::Shape::Object("AlgorithmJobConfigRequest"),
     ),
     crate::Field::new(
@@ -1862,7 +1854,7 @@ pub static FIELDS: &[crate::Field] = &[
     ),
     crate::Field::new("InputRequest", "description", false, crate::Shape::Text),
     crate::Field::new("InputRequest", "local_dir", false, crate::Shape::Text),
-    crate::Field::new("InputRequest", "name", true, crate::Shape::Text),
+    crate::Field::new("InputRequest", "name", false, crate::Shape::Text),
     crate::Field::new(
         "InputRequest",
         "remote",
@@ -1990,7 +1982,7 @@ pub static FIELDS: &[crate::Field] = &[
     crate::Field::new(
         "JobFilter",
         "operator",
-        true,
+        false,
         crate::Shape::OneOf(&["between", "like", "in", "not"]),
     ),
     crate::Field::new(
@@ -2101,7 +2093,7 @@ pub static FIELDS: &[crate::Field] = &[
         "JobSpecRequest",
         "runtime_type",
         false,
-        crate::Shape::OneOf(&["debug"]),
+        crate::Shape::OneOf(&["debug", "production"]),
     ),
     crate::Field::new(
         "JobSpecRequest",
@@ -2580,7 +2572,7 @@ pub static FIELDS: &[crate::Field] = &[
         "StopTrainingJobRequest",
         "action_type",
         true,
-        crate::Shape::OneOf(&["terminate"]),
+        crate::Shape::OneOf(&["terminate", "restart"]),
     ),
     crate::Field::new(
         "SummaryRequest",
@@ -3185,7 +3177,7 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmAdvancedConfig {
-    ///Hyper-parameter search. An empty object after it was removed by a change.
+    ///Hyper-parameter search. Absent or an empty object after it was removed by a change.
     pub auto_search: ::std::option::Option<AutoSearch>,
 }
 crate::object! {
@@ -3238,18 +3230,18 @@ crate::object! {
     engine_version : "engine_version", image_info : "image_info", image_url :
     "image_url", run_user : "run_user", tags : "tags", v1_compatible : "v1_compatible" }
 }
-///Framework or image of an algorithm: `engine_id`, or `engine_name` with `engine_version`, or `image_url`.
+///Framework or image of an algorithm: `engine_id`, or `engine_name` with `engine_version`, or all three; or `image_url`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmEngineRequest {
     ///Id of a preset engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`.
     pub engine_id: ::std::option::Option<::std::string::String>,
-    ///Name of a preset engine, such as `PyTorch`. Leave it out when `engine_id` is given.
+    ///Name of a preset engine, such as `PyTorch`. Need not be given beside `engine_id`.
     pub engine_name: ::std::option::Option<::std::string::String>,
-    ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
+    ///Version of the engine that `engine_name` names. Need not be given beside `engine_id`.
     pub engine_version: ::std::option::Option<::std::string::String>,
-    ///Custom image in the container registry (SWR).
+    ///Custom image in the container registry (SWR), as `organization/image:tag`.
     pub image_url: ::std::option::Option<::std::string::String>,
 }
 impl AlgorithmEngineRequest {
@@ -3400,6 +3392,43 @@ crate::object! {
     AlgorithmInputRequest { access_method : "access_method", description : "description",
     name : "name", remote_constraints : "remote_constraints" }
 }
+///Inputs of an algorithm; may be empty.
+#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+pub struct AlgorithmInputsRequest(pub ::std::vec::Vec<AlgorithmInputRequest>);
+impl ::std::ops::Deref for AlgorithmInputsRequest {
+    type Target = ::std::vec::Vec<AlgorithmInputRequest>;
+    fn deref(&self) -> &::std::vec::Vec<AlgorithmInputRequest> {
+        &self.0
+    }
+}
+impl ::std::convert::From<AlgorithmInputsRequest>
+for ::std::vec::Vec<AlgorithmInputRequest> {
+    fn from(value: AlgorithmInputsRequest) -> Self {
+        value.0
+    }
+}
+impl ::std::convert::From<::std::vec::Vec<AlgorithmInputRequest>>
+for AlgorithmInputsRequest {
+    fn from(value: ::std::vec::Vec<AlgorithmInputRequest>) -> Self {
+        Self(value)
+    }
+}
+impl crate::lenient::Wrapper for AlgorithmInputsRequest {
+    type Inner = ::std::vec::Vec<AlgorithmInputRequest>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+impl crate::lenient::Lenient for AlgorithmInputsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
+    }
+}
 ///What an algorithm runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -3449,30 +3478,18 @@ crate::object! {
 pub struct AlgorithmJobConfigRequest {
     ///Program that is started, inside `code_dir`.
     pub boot_file: ::std::option::Option<::std::string::String>,
-    ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. The user guide allows at most 5 GB, 1,000 files and a depth of 32.
+    ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. It must be there (`ModelArts.2773`). The user guide allows at most 5 GB, 1,000 files (directories do not count) and a depth of 32.
     pub code_dir: ::std::option::Option<::std::string::String>,
     ///Start command of a custom image.
     pub command: ::std::option::Option<::std::string::String>,
     ///Framework or image that the code runs in.
     pub engine: ::std::option::Option<AlgorithmEngineRequest>,
     ///Inputs that a job connects.
-    #[cfg_attr(
-        feature = "schemars",
-        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
-    )]
-    pub inputs: ::std::vec::Vec<AlgorithmInputRequest>,
+    pub inputs: ::std::option::Option<AlgorithmInputsRequest>,
     ///Outputs that a job connects.
-    #[cfg_attr(
-        feature = "schemars",
-        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
-    )]
-    pub outputs: ::std::vec::Vec<AlgorithmOutputRequest>,
+    pub outputs: ::std::option::Option<AlgorithmOutputsRequest>,
     ///Hyper-parameters that jobs begin with.
-    #[cfg_attr(
-        feature = "schemars",
-        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
-    )]
-    pub parameters: ::std::vec::Vec<ParameterRequest>,
+    pub parameters: ::std::option::Option<AlgorithmParametersRequest>,
     ///Whether a job may add hyper-parameters of its own. One vendor client says that it defaults to false.
     pub parameters_customization: ::std::option::Option<bool>,
 }
@@ -3519,7 +3536,7 @@ pub struct AlgorithmMetadata {
     pub source: ::std::option::Option<crate::types::AlgorithmSource>,
     ///State of the algorithm. May be empty; no value is documented.
     pub state: ::std::option::Option<::std::string::String>,
-    ///Abilities that the algorithm is marked with; null when there are none.
+    ///Abilities that the algorithm is marked with; null or empty when there are none.
     #[cfg_attr(
         feature = "schemars",
         serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
@@ -3546,20 +3563,20 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmMetadataRequest {
-    ///AI project. A retired feature; leave it out. Defaults to `default-ai-project`.
+    ///AI project. A retired feature; it need not be sent. Defaults to `default-ai-project`.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub ai_project: ::std::option::Option<::std::string::String>,
     ///Free text, up to 256 characters. Comes back as an empty string when it was not given.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub description: ::std::option::Option<::std::string::String>,
-    ///Id of the algorithm. The service gives it; leave it out. The references call it a number and describe a UUID.
+    ///Id of the algorithm. The service gives it; it need not be sent. The references call it a number and describe a UUID.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub id: ::std::option::Option<::std::string::String>,
     ///Name of the algorithm: 1 to 64 letters, digits, underscores and hyphens. A change cannot give another name.
     pub name: ::std::string::String,
-    ///Abilities that the algorithm is marked with. Not documented; known from a client that the vendor maintains.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    pub tags: ::std::vec::Vec<AlgorithmTagRequest>,
+    ///Abilities that the algorithm is marked with. Not documented, but taken and answered. A change takes them all off with an empty list only.
+    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+    pub tags: ::std::option::Option<AlgorithmTagsRequest>,
     ///Workspace that owns the algorithm. Defaults to "0", the default workspace.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub workspace_id: ::std::option::Option<::std::string::String>,
@@ -3573,8 +3590,8 @@ crate::complete_object! {
     AlgorithmMetadataRequest { name : ::std::string::String = "name"; ai_project :
     ::std::option::Option < ::std::string::String > = "ai_project", description :
     ::std::option::Option < ::std::string::String > = "description", id :
-    ::std::option::Option < ::std::string::String > = "id", tags : ::std::vec::Vec <
-    AlgorithmTagRequest > = "tags", workspace_id : ::std::option::Option <
+    ::std::option::Option < ::std::string::String > = "id", tags : ::std::option::Option
+    < AlgorithmTagsRequest > = "tags", workspace_id : ::std::option::Option <
     ::std::string::String > = "workspace_id" }
 }
 ///An output of an algorithm.
@@ -3621,17 +3638,87 @@ crate::complete_object! {
     : ::std::option::Option < ::std::string::String > = "description", prefetch_to_local
     : ::std::option::Option < bool > = "prefetch_to_local" }
 }
+///Outputs of an algorithm; may be empty.
+#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+pub struct AlgorithmOutputsRequest(pub ::std::vec::Vec<AlgorithmOutputRequest>);
+impl ::std::ops::Deref for AlgorithmOutputsRequest {
+    type Target = ::std::vec::Vec<AlgorithmOutputRequest>;
+    fn deref(&self) -> &::std::vec::Vec<AlgorithmOutputRequest> {
+        &self.0
+    }
+}
+impl ::std::convert::From<AlgorithmOutputsRequest>
+for ::std::vec::Vec<AlgorithmOutputRequest> {
+    fn from(value: AlgorithmOutputsRequest) -> Self {
+        value.0
+    }
+}
+impl ::std::convert::From<::std::vec::Vec<AlgorithmOutputRequest>>
+for AlgorithmOutputsRequest {
+    fn from(value: ::std::vec::Vec<AlgorithmOutputRequest>) -> Self {
+        Self(value)
+    }
+}
+impl crate::lenient::Wrapper for AlgorithmOutputsRequest {
+    type Inner = ::std::vec::Vec<AlgorithmOutputRequest>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+impl crate::lenient::Lenient for AlgorithmOutputsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
+    }
+}
+///Hyper-parameters of an algorithm; may be empty.
+#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+pub struct AlgorithmParametersRequest(pub ::std::vec::Vec<ParameterRequest>);
+impl ::std::ops::Deref for AlgorithmParametersRequest {
+    type Target = ::std::vec::Vec<ParameterRequest>;
+    fn deref(&self) -> &::std::vec::Vec<ParameterRequest> {
+        &self.0
+    }
+}
+impl ::std::convert::From<AlgorithmParametersRequest>
+for ::std::vec::Vec<ParameterRequest> {
+    fn from(value: AlgorithmParametersRequest) -> Self {
+        value.0
+    }
+}
+impl ::std::convert::From<::std::vec::Vec<ParameterRequest>>
+for AlgorithmParametersRequest {
+    fn from(value: ::std::vec::Vec<ParameterRequest>) -> Self {
+        Self(value)
+    }
+}
+impl crate::lenient::Wrapper for AlgorithmParametersRequest {
+    type Inner = ::std::vec::Vec<ParameterRequest>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+impl crate::lenient::Lenient for AlgorithmParametersRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
+    }
+}
 ///A kind of data that an input of an algorithm admits.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmRemoteConstraint {
-    ///For a data set: which properties it must have. Documented as a list of maps; it may come as one map, which a client should read as a list of one.
-    #[cfg_attr(
-        feature = "schemars",
-        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
-    )]
-    pub attributes: ::std::vec::Vec<DatasetConstraint>,
+    ///For a data set: which properties it must have. Documented as a list of maps, which a client should read too; the service sends one object whose values are lists.
+    pub attributes: ::std::option::Option<DatasetConstraint>,
     ///Kind of data.
     pub data_type: ::std::option::Option<crate::types::ChannelDataType>,
 }
@@ -3643,12 +3730,8 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AlgorithmRemoteConstraintRequest {
-    ///For a data set: which properties it must have. Documented as a list of maps; a client that the vendor maintains sends one map whose values are lists, and the service takes it.
-    #[cfg_attr(
-        feature = "schemars",
-        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
-    )]
-    pub attributes: ::std::vec::Vec<DatasetConstraintRequest>,
+    ///For a data set: which properties it must have. Documented as a list of maps, but the service takes and answers one object whose values are lists.
+    pub attributes: ::std::option::Option<DatasetConstraintRequest>,
     ///Kind of data.
     pub data_type: ::std::option::Option<crate::types::ChannelDataType>,
 }
@@ -3661,7 +3744,7 @@ crate::object! {
     AlgorithmRemoteConstraintRequest { attributes : "attributes", data_type : "data_type"
     }
 }
-///An algorithm: code, engine, channels and hyper-parameters that jobs begin with. The references call every part optional; without `metadata` and `job_config` there is nothing to keep.
+///An algorithm: code, engine, channels and hyper-parameters that jobs begin with. The references call every part optional; without `metadata` there is no name. A change may have `metadata` alone.
 #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
@@ -3670,12 +3753,13 @@ pub struct AlgorithmRequest {
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub advanced_config: ::std::option::Option<AlgorithmAdvancedConfigRequest>,
     ///Code, engine, channels and hyper-parameters.
-    pub job_config: AlgorithmJobConfigRequest,
+    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+    pub job_config: ::std::option::Option<AlgorithmJobConfigRequest>,
     ///Name and description.
     pub metadata: AlgorithmMetadataRequest,
     ///What resources a job needs that uses the algorithm. The console offers only flavors that fit.
-    #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
-    pub resource_requirements: ::std::vec::Vec<ResourceRequirementRequest>,
+    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+    pub resource_requirements: ::std::option::Option<ResourceRequirementsRequest>,
 }
 impl AlgorithmRequest {
     pub fn builder() -> builder::AlgorithmRequest {
@@ -3683,10 +3767,11 @@ impl AlgorithmRequest {
     }
 }
 crate::complete_object! {
-    AlgorithmRequest { job_config : AlgorithmJobConfigRequest = "job_config", metadata :
-    AlgorithmMetadataRequest = "metadata"; advanced_config : ::std::option::Option <
-    AlgorithmAdvancedConfigRequest > = "advanced_config", resource_requirements :
-    ::std::vec::Vec < ResourceRequirementRequest > = "resource_requirements" }
+    AlgorithmRequest { metadata : AlgorithmMetadataRequest = "metadata"; advanced_config
+    : ::std::option::Option < AlgorithmAdvancedConfigRequest > = "advanced_config",
+    job_config : ::std::option::Option < AlgorithmJobConfigRequest > = "job_config",
+    resource_requirements : ::std::option::Option < ResourceRequirementsRequest > =
+    "resource_requirements" }
 }
 ///How an algorithm is shared. Its fields are not documented; it was seen empty.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -4108,6 +4193,43 @@ impl AlgorithmTagRequest {
 crate::complete_object! {
     AlgorithmTagRequest { key : crate ::types::AlgorithmTagKey = "key"; }
 }
+///Abilities that an algorithm is marked with; may be empty.
+#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+pub struct AlgorithmTagsRequest(pub ::std::vec::Vec<AlgorithmTagRequest>);
+impl ::std::ops::Deref for AlgorithmTagsRequest {
+    type Target = ::std::vec::Vec<AlgorithmTagRequest>;
+    fn deref(&self) -> &::std::vec::Vec<AlgorithmTagRequest> {
+        &self.0
+    }
+}
+impl ::std::convert::From<AlgorithmTagsRequest>
+for ::std::vec::Vec<AlgorithmTagRequest> {
+    fn from(value: AlgorithmTagsRequest) -> Self {
+        value.0
+    }
+}
+impl ::std::convert::From<::std::vec::Vec<AlgorithmTagRequest>>
+for AlgorithmTagsRequest {
+    fn from(value: ::std::vec::Vec<AlgorithmTagRequest>) -> Self {
+        Self(value)
+    }
+}
+impl crate::lenient::Wrapper for AlgorithmTagsRequest {
+    type Inner = ::std::vec::Vec<AlgorithmTagRequest>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+impl crate::lenient::Lenient for AlgorithmTagsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
+    }
+}
 ///What the main container of a job was given.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -4512,9 +4634,9 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChangeTrainingExperimentRequest {
-    ///New description, 1 to 256 characters.
+    ///New description, up to 256 characters. Documented as 1 to 256, but an empty one is taken and removes it.
     pub description: ::std::option::Option<::std::string::String>,
-    ///New name. This operation documents 1 to 256 characters; creation takes no more than 64.
+    ///New name, or the one that the experiment has. This operation documents 1 to 256 characters; creation takes no more than 64.
     pub name: ::std::option::Option<::std::string::String>,
 }
 impl ChangeTrainingExperimentRequest {
@@ -4538,7 +4660,7 @@ pub struct ChangeTrainingExperimentResponse {
 crate::object! {
     ChangeTrainingExperimentResponse { description : "description", name : "name" }
 }
-///What to change of a job. What is left out stays as it is. Open Telekom Cloud documents `description` only.
+///What to change of a job, in any phase. What is left out stays as it is. Open Telekom Cloud documents `description` only.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
@@ -4879,7 +5001,7 @@ crate::complete_object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreateTrainingJobRequest {
-    ///Code or image to run, in exactly one of the forms that `JobAlgorithmRequest` describes.
+    ///Code or image to run, in one of the forms that `JobAlgorithmRequest` describes.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub algorithm: ::std::option::Option<JobAlgorithmRequest>,
     ///Remote access to the running job.
@@ -4895,7 +5017,7 @@ pub struct CreateTrainingJobRequest {
     ///Resources, volumes, log export and scheduling.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub spec: ::std::option::Option<JobSpecRequest>,
-    ///Tasks of a heterogeneous job. Leave it out when `spec` is given: the two exclude each other, and the published references call this list not implemented.
+    ///Tasks of a heterogeneous job. The references advise to leave it blank beside `spec`, and call it not implemented.
     #[serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")]
     pub tasks: ::std::vec::Vec<TaskRequest>,
     ///Fine-tuning only: the method of tuning (Huawei Cloud).
@@ -5135,7 +5257,7 @@ impl ::schemars::JsonSchema for DatasetAttribute {
         )
     }
 }
-///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are text or lists of text.
+///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are lists of text; references call them text.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -5176,7 +5298,7 @@ impl crate::lenient::Lenient for DatasetConstraint {
         crate::lenient::Target::Table(slot)
     }
 }
-///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are text or lists of text.
+///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are lists of text; references call them text.
 #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
@@ -5230,13 +5352,13 @@ pub struct DatasetRequest {
     ///Name of the data set (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub name: ::std::option::Option<::std::string::String>,
-    ///OBS path of the data (Huawei Cloud). The service derives it from the data set and its version; leave it out.
+    ///OBS path of the data (Huawei Cloud). The service derives it from the data set and its version; it need not be sent.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub obs_url: ::std::option::Option<::std::string::String>,
     ///`V3` for a data set of the asset service; anything else means an older data set (Huawei Cloud).
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub service_type: ::std::option::Option<::std::string::String>,
-    ///Version of the data set. Needed unless `service_type` is `V3`.
+    ///Version of the data set. Documented as needed unless `service_type` is `V3`; fine-tuning jobs have neither.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub version_id: ::std::option::Option<::std::string::String>,
 }
@@ -5734,7 +5856,7 @@ pub struct ExperimentMetadataRequest {
     ///Free text, up to 256 characters, none of them special.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub description: ::std::option::Option<::std::string::String>,
-    ///Name of the experiment: at most 64 characters, none of them special. A name that is taken is refused with `ModelArts.2841`.
+    ///Name of the experiment: at most 64 characters, none of them special. A name that is taken in its workspace is refused with `ModelArts.2841`.
     pub name: ::std::string::String,
     ///Workspace that owns the experiment. Defaults to "0". It cannot be changed later.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -7942,9 +8064,9 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputRemoteRequest {
-    ///A data set of ModelArts and one of its versions.
+    ///A data set of ModelArts and one of its versions. Not for an algorithm whose inputs take none (`ModelArts.2834`).
     pub dataset: ::std::option::Option<DatasetRequest>,
-    ///A path in OBS.
+    ///A directory in OBS. One that is not there and a single file are refused with `ModelArts.2791`.
     pub obs: ::std::option::Option<ObsLocationRequest>,
 }
 impl InputRemoteRequest {
@@ -7969,8 +8091,9 @@ pub struct InputRequest {
     ///Directory in the container, such as `/home/ma-user/modelarts/inputs/data_url_0`. The service picks one when it is left out.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub local_dir: ::std::option::Option<::std::string::String>,
-    ///Name of the channel, such as `data_url`. It must be an input of the algorithm when that is given by id.
-    pub name: ::std::string::String,
+    ///Name of the channel, such as `data_url`. It must be an input of the algorithm when that is given by id. References require it; inputs of fine-tuning jobs have none.
+    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+    pub name: ::std::option::Option<::std::string::String>,
     ///Where the data comes from: a data set or an OBS path. Give one of the two.
     pub remote: InputRemoteRequest,
     ///What kinds of data the channel admits.
@@ -7983,14 +8106,14 @@ impl InputRequest {
     }
 }
 crate::complete_object! {
-    InputRequest { name : ::std::string::String = "name", remote : InputRemoteRequest =
-    "remote"; access_method : ::std::option::Option < crate ::types::AccessMethod > =
-    "access_method", description : ::std::option::Option < ::std::string::String > =
-    "description", local_dir : ::std::option::Option < ::std::string::String > =
-    "local_dir", remote_constraint : ::std::vec::Vec < RemoteConstraint > =
-    "remote_constraint" }
+    InputRequest { remote : InputRemoteRequest = "remote"; access_method :
+    ::std::option::Option < crate ::types::AccessMethod > = "access_method", description
+    : ::std::option::Option < ::std::string::String > = "description", local_dir :
+    ::std::option::Option < ::std::string::String > = "local_dir", name :
+    ::std::option::Option < ::std::string::String > = "name", remote_constraint :
+    ::std::vec::Vec < RemoteConstraint > = "remote_constraint" }
 }
-///What to do with a job. The list of error codes knows a restart (`ModelArts.2813`), which no document describes.
+///What to do with a job. `restart` is named by the service itself and by the code `ModelArts.2813`; no document says what it does.
 ///
 /// Text that is none of the known values is kept in `Other` as it came.
 /// Comparison does not regard case.
@@ -7999,17 +8122,20 @@ crate::complete_object! {
 pub enum JobAction {
     ///`terminate`
     Terminate,
+    ///`restart`
+    Restart,
     /// A value that the description does not list.
     Other(::std::string::String),
 }
 impl JobAction {
     /// The values that the description lists.
-    pub const KNOWN: &'static [&'static str] = &["terminate"];
+    pub const KNOWN: &'static [&'static str] = &["terminate", "restart"];
     /// The value as it is written on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Terminate => "terminate",
+            Self::Restart => "restart",
             Self::Other(text) => text,
         }
     }
@@ -8020,6 +8146,7 @@ impl JobAction {
             Self::Other(text) if text.eq_ignore_ascii_case("terminate") => {
                 Self::Terminate
             }
+            Self::Other(text) if text.eq_ignore_ascii_case("restart") => Self::Restart,
             other => other,
         }
     }
@@ -8028,6 +8155,7 @@ impl ::std::convert::From<&str> for JobAction {
     fn from(text: &str) -> Self {
         match text {
             "terminate" => Self::Terminate,
+            "restart" => Self::Restart,
             other => Self::Other(other.to_owned()),
         }
     }
@@ -8036,6 +8164,7 @@ impl ::std::convert::From<::std::string::String> for JobAction {
     fn from(text: ::std::string::String) -> Self {
         match text.as_str() {
             "terminate" => Self::Terminate,
+            "restart" => Self::Restart,
             _ => Self::Other(text),
         }
     }
@@ -8092,8 +8221,8 @@ impl ::schemars::JsonSchema for JobAction {
     }
     fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
         ::schemars::json_schema!(
-            { "anyOf" : [{ "type" : "string", "enum" : ["terminate"] }, { "type" :
-            "string" },] }
+            { "anyOf" : [{ "type" : "string", "enum" : ["terminate", "restart"] }, {
+            "type" : "string" },] }
         )
     }
 }
@@ -8173,32 +8302,34 @@ crate::object! {
     "policies", subscription_id : "subscription_id", summary : "summary", working_dir :
     "working_dir" }
 }
-/**What a job runs. Exactly one form:
+/**What a job runs, in one of these forms:
 
 - an algorithm of your own: `id`
 - a subscribed algorithm: `subscription_id` and `item_version_id`
-- a preset image: `code_dir`, `boot_file`, and in `engine` either `engine_id` or `engine_name`
-  with `engine_version`
+- a preset image: `code_dir`, `boot_file`, and in `engine` the `engine_id`, or `engine_name`
+  and `engine_version`, or all three
 - a custom image: `engine.image_url` and `command`, with `code_dir` if the image needs code
+- fine-tuning: inputs alone, beside `spec.asset_id`
 
-With the first two, leave `code_dir`, `boot_file` and `engine` out.*/
+With the first two, `code_dir`, `boot_file` and `engine` need not be given. The service takes
+`code_dir` and `boot_file` beside `id`, and answers with them.*/
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobAlgorithmRequest {
-    ///Hyper-parameter search: OBS path of the YAML configuration file, such as `obs://bucket/search.yaml`.
+    ///Hyper-parameter search: OBS path of the YAML configuration file, such as `obs://bucket/search.yaml`. The service also takes it for a job that does not search, and looks for no such bucket then.
     pub autosearch_config_path: ::std::option::Option<::std::string::String>,
-    ///Hyper-parameter search: OBS path of the directory with the framework code, such as `obs://bucket/framework/`.
+    ///Hyper-parameter search: OBS path of the directory with the framework code, such as `obs://bucket/framework/`. Taken for other jobs like `autosearch_config_path`.
     pub autosearch_framework_path: ::std::option::Option<::std::string::String>,
     ///Program that is started. It must lie inside `code_dir`, and for a preset image end in `.py`.
     pub boot_file: ::std::option::Option<::std::string::String>,
-    ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. The user guide allows at most 5 GB, 1,000 files and a depth of 32.
+    ///Directory with the training code, as `obs://bucket/dir/` or `/bucket/dir/`. Goes with `boot_file`; with a custom image it may stand alone. It must be there (`ModelArts.2802`). The user guide allows at most 5 GB, 1,000 files (directories do not count) and a depth of 32. The files lie in a directory of the same name below `local_code_dir`.
     pub code_dir: ::std::option::Option<::std::string::String>,
-    ///Start command of a custom image, required with one. It runs after the code has been downloaded. Join commands with `;` or `&&`: line breaks are not allowed.
+    ///Start command of a custom image, which is refused without one (`ModelArts.2806`). It runs after the code has been downloaded. The user guide joins commands with `;` and `&&` and admits no line breaks; clients send several lines, and they run.
     pub command: ::std::option::Option<::std::string::String>,
-    ///Framework or image that the code runs in. Leave it out when the algorithm is given by id or by subscription.
+    ///Framework or image that the code runs in. Need not be given when the algorithm is given by id or by subscription.
     pub engine: ::std::option::Option<JobEngineRequest>,
-    ///Environment variables, at most 100. A name has letters, digits and underscores, does not begin with a digit, and is at most 8,192 characters long; a value has at most 4,096 characters. A value cannot refer to another variable with `$`.
+    ///Environment variables, at most 100. A name has letters, digits and underscores, does not begin with a digit, and is at most 8,192 characters long; a value has at most 4,096 characters. A value cannot refer to another variable with `$`. Null is taken for none.
     #[cfg_attr(
         feature = "schemars",
         serde(
@@ -8220,9 +8351,9 @@ pub struct JobAlgorithmRequest {
     pub inputs: ::std::vec::Vec<InputRequest>,
     ///Version of a subscribed algorithm. Only together with `subscription_id`.
     pub item_version_id: ::std::option::Option<::std::string::String>,
-    ///Directory in the container that the code is downloaded to. It must be below `/home`; Huawei Cloud further forbids `/home/ma-user` itself and everything in its `modelarts`, `modelarts-dev` and `infer` directories. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`. Defaults to `/home/ma-user/modelarts/user-job-dir`.
+    ///Directory in the container that the code is downloaded to, below `/home`, so not `/home` itself. The Python SDK excludes `/home/ma-user` and its directories `modelarts`, `modelarts-dev` and `infer`, yet `/home/ma-user/modelarts/user-job-dir`, which is the default, is taken. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`.
     pub local_code_dir: ::std::option::Option<::std::string::String>,
-    ///Name of the algorithm. The service fills it in; leave it out.
+    ///Name of the algorithm. The service fills it in; it need not be sent.
     pub name: ::std::option::Option<::std::string::String>,
     ///Directories that are copied out of the container while the program runs and after it.
     #[cfg_attr(
@@ -8327,27 +8458,27 @@ crate::object! {
     "run_user", support_groups : "support_groups", tags : "tags", usage : "usage",
     v1_compatible : "v1_compatible" }
 }
-/**Framework or image. Exactly one of:
+/**Framework or image:
 
-- `engine_id`
-- `engine_name` and `engine_version`
+- `engine_id`, or `engine_name` and `engine_version`; the service takes all three together, and
+  answers with them
 - `image_url`, for a custom image; together with `engine_name` and `engine_version` it
   replaces the image of a preset framework*/
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobEngineRequest {
-    ///Id of a preset engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`.
+    ///Id of a preset engine, such as `pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64`. An empty text is as good as none.
     pub engine_id: ::std::option::Option<::std::string::String>,
-    ///Name of a preset engine, such as `PyTorch`. Leave it out when `engine_id` is given.
+    ///Name of a preset engine, such as `PyTorch`. Need not be given beside `engine_id`.
     pub engine_name: ::std::option::Option<::std::string::String>,
-    ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
+    ///Version of the engine that `engine_name` names. Need not be given beside `engine_id`.
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Instance of the enterprise container registry that holds the image (Huawei Cloud).
     pub image_repo_id: ::std::option::Option<::std::string::String>,
-    ///Custom image in the container registry (SWR), as `organization/image:tag` or as a full URL.
+    ///Custom image in the container registry (SWR), as `organization/image:tag`. The Python SDK also names the full URL; a request with one, which had an `engine_id` and a pool too, was refused with `ModelArts.2810`.
     pub image_url: ::std::option::Option<::std::string::String>,
-    ///Whether to install the MoXing version of the training platform into the image. Only with `engine_name`, `engine_version` and `image_url` all given. Defaults to false.
+    ///Whether to install the MoXing version of the training platform into the image. `true` is documented with `engine_name`, `engine_version` and `image_url` all given; `false` may always be sent. Defaults to false.
     pub install_sys_packages: ::std::option::Option<bool>,
     ///User id that a custom image runs as, in digits. 1000 to 65535 in the public pool, 0 to 65535 in a dedicated one; defaults to 1000. Too low an id is refused with `ModelArts.2855`. Documented in answers and, in requests, for the tasks of heterogeneous jobs only.
     pub run_user: ::std::option::Option<::std::string::String>,
@@ -8374,8 +8505,9 @@ condition at all.
 pub struct JobFilter {
     ///What is compared. An unknown key is refused with `ModelArts.2807`.
     pub key: crate::types::FilterKey,
-    ///How it is compared. An unknown operator is refused with `ModelArts.2808`. The service is said to assume `in` when it is missing.
-    pub operator: FilterOperator,
+    ///How it is compared. An unknown operator is refused with `ModelArts.2808`. May be left out: `in` is the documented default.
+    #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+    pub operator: ::std::option::Option<FilterOperator>,
     ///What it is compared with, always a list. One vendor client sends at most 10 values.
     pub value: ::std::vec::Vec<::std::string::String>,
 }
@@ -8385,8 +8517,9 @@ impl JobFilter {
     }
 }
 crate::complete_object! {
-    JobFilter { key : crate ::types::FilterKey = "key", operator : FilterOperator =
-    "operator"; value : ::std::vec::Vec < ::std::string::String > = "value" }
+    JobFilter { key : crate ::types::FilterKey = "key"; operator : ::std::option::Option
+    < FilterOperator > = "operator", value : ::std::vec::Vec < ::std::string::String > =
+    "value" }
 }
 ///Kind of job. Open Telekom Cloud documents `job` and, in requests, `visualization_job`.
 ///
@@ -8832,7 +8965,7 @@ pub struct JobResource {
     pub flavor_name: ::std::option::Option<::std::string::String>,
     ///What the main container was given (Huawei Cloud).
     pub main_container_allocated_resources: ::std::option::Option<AllocatedResources>,
-    ///Size that was asked for the main container (Huawei Cloud).
+    ///Size that was asked for the main container, as it was sent (Huawei Cloud).
     pub main_container_customized_flavor: ::std::option::Option<ContainerFlavor>,
     ///Number of nodes.
     pub node_count: ::std::option::Option<i64>,
@@ -8857,7 +8990,8 @@ crate::object! {
 }
 /**Resources of a new job: `flavor_id` for the public pool, or `pool_id` for a dedicated one.
 
-A dedicated pool of CPU nodes takes no `flavor_id`. A dedicated pool with accelerators takes
+A dedicated pool of CPU nodes takes no `flavor_id`; a flavor of the public pool beside a pool is
+refused with `ModelArts.2781`. A dedicated pool with accelerators takes
 one of `modelarts.pool.visual.xlarge`, `2xlarge`, `4xlarge`, `8xlarge` (1, 2, 4, 8 cards) or,
 in some supernode pools, `16xlarge`, each with the same prefix.*/
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -8866,7 +9000,7 @@ in some supernode pools, `16xlarge`, each with the same prefix.*/
 pub struct JobResourceRequest {
     ///Id of the resource flavor. It must suit the algorithm.
     pub flavor_id: ::std::option::Option<::std::string::String>,
-    ///A size of your own for the main container (Huawei Cloud).
+    ///A size of your own for the main container, in a dedicated pool (Huawei Cloud).
     pub main_container_customized_flavor: ::std::option::Option<ContainerFlavorRequest>,
     ///Number of nodes, at least 1 and at most what the flavor allows. Defaults to 1; Huawei Cloud demands it, so send it.
     pub node_count: ::std::option::Option<i64>,
@@ -8999,7 +9133,7 @@ impl ::schemars::JsonSchema for JobSortField {
 pub struct JobSpec {
     ///Model asset that the product of the job becomes (Huawei Cloud).
     pub asset_model: ::std::option::Option<::std::boxed::Box<AssetModel>>,
-    ///When the job is stopped without being asked. Not documented in answers, and often missing.
+    ///When the job is stopped without being asked, as it was sent. Not documented in answers.
     pub auto_stop: ::std::option::Option<AutoStop>,
     ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
     #[cfg_attr(
@@ -9009,20 +9143,20 @@ pub struct JobSpec {
     pub custom_metrics: ::std::vec::Vec<CustomMetrics>,
     ///Whether the service keeps the logs itself. Seen in answers, not documented.
     pub is_hosted_log: ::std::option::Option<bool>,
-    ///How exported logs are written. Not documented in answers (Huawei Cloud).
+    ///How exported logs are written, as it was sent. Not documented in answers (Huawei Cloud).
     pub log_export_config: ::std::option::Option<LogExportConfig>,
     ///Where the logs are kept; often an empty object.
     pub log_export_path: ::std::option::Option<LogExportPath>,
-    ///Which events are sent where. Not documented in answers, and often missing.
+    ///Which events are sent where, as it was sent. Not documented in answers.
     pub notification: ::std::option::Option<Notification>,
-    ///Where the product of the job is kept (Huawei Cloud).
+    ///Where the product of the job is kept (Huawei Cloud). The vendor's Terraform provider finds it and `asset_model` missing in details.
     pub output_model: ::std::option::Option<OutputModel>,
     ///Flavor, pool and number of nodes.
     pub resource: ::std::option::Option<::std::boxed::Box<JobResource>>,
-    ///How the job runs. Not documented in answers.
+    ///How the job runs: `production` where nothing was sent. Not documented in answers.
     pub runtime_type: ::std::option::Option<crate::types::RuntimeType>,
     ///Priority and affinity.
-    pub schedule_policy: ::std::option::Option<SchedulePolicy>,
+    pub schedule_policy: ::std::option::Option<::std::boxed::Box<SchedulePolicy>>,
     ///Mounted file systems.
     #[cfg_attr(
         feature = "schemars",
@@ -9046,7 +9180,7 @@ pub struct JobSpecRequest {
     pub asset_id: ::std::option::Option<::std::string::String>,
     ///Model asset that the product of the job becomes (Huawei Cloud).
     pub asset_model: ::std::option::Option<AssetModelRequest>,
-    ///When the job is stopped without being asked. Without it the job runs on. The published answers do not carry it back, so remember it.
+    ///When the job is stopped without being asked. Without it the job runs on. It comes back as it was sent.
     pub auto_stop: ::std::option::Option<AutoStopRequest>,
     ///Metrics that the program offers by itself (Huawei Cloud; proposed for Open Telekom Cloud).
     #[cfg_attr(
@@ -9068,11 +9202,11 @@ pub struct JobSpecRequest {
     pub resource: ::std::option::Option<JobResourceRequest>,
     ///Whether the record of the job ages away (Huawei Cloud).
     pub retention: ::std::option::Option<RetentionPolicyRequest>,
-    ///How the job runs, such as `debug`. Known from a client that the vendor maintains and from the list filter of this name.
+    ///How the job runs. A job without it is answered with `production`.
     pub runtime_type: ::std::option::Option<crate::types::RuntimeType>,
     ///Priority and affinity.
     pub schedule_policy: ::std::option::Option<SchedulePolicyRequest>,
-    ///File systems that are mounted into the container. The user guide allows at most 8 SFS Turbo mounts, each file system and each local path once, and only in a dedicated pool.
+    ///File systems that are mounted into the container. The user guide allows at most 8 disks, whatever their kind, and mounts a file system only once and to only one path, which no other has.
     #[cfg_attr(
         feature = "schemars",
         serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
@@ -9372,7 +9506,7 @@ pub struct ListAlgorithmsResponse {
     pub items: ::std::vec::Vec<Algorithm>,
     ///Algorithms on a page, as asked for.
     pub limit: ::std::option::Option<i64>,
-    ///Where the page begins, as asked for. The Python SDK calls it a page here and a number of algorithms in the request.
+    ///Number of the page, as asked for.
     pub offset: ::std::option::Option<i64>,
     ///Direction of the sort, `asc` or `desc`.
     pub order: ::std::option::Option<::std::string::String>,
@@ -9719,7 +9853,7 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LogExportPath {
-    ///Directory of the host for the logs.
+    ///Directory of the host for the logs, as it was sent.
     pub host_path: ::std::option::Option<::std::string::String>,
     ///OBS directory for the logs, such as `obs://bucket/logs/`.
     pub obs_url: ::std::option::Option<::std::string::String>,
@@ -9734,7 +9868,7 @@ crate::object! {
 pub struct LogExportPathRequest {
     ///Directory of the host for the logs.
     pub host_path: ::std::option::Option<::std::string::String>,
-    ///OBS directory for the logs, such as `obs://bucket/logs/`. The user guide asks for an empty directory with read and write permission. An empty text means none.
+    ///OBS directory for the logs, such as `obs://bucket/logs/`, with read and write permission. The user guide advises an empty one; one with the logs of other jobs is taken. An empty text means none.
     pub obs_url: ::std::option::Option<::std::string::String>,
 }
 impl LogExportPathRequest {
@@ -10220,12 +10354,12 @@ crate::object! {
     NfsVolume { local_path : "local_path", nfs_server_path : "nfs_server_path", read_only
     : "read_only" }
 }
-///A mounted network file system.
+///A mounted network file system. No field is documented as mandatory.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NfsVolumeRequest {
-    ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
+    ///Where it appears in the container, such as `/mnt/data`. Not `/`, and not where the platform mounts something itself, such as `/cache` and `/home/ma-user/modelarts`; each path only once. No document speaks of the directory of an input or output.
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Server and path, such as `10.0.0.5:/share`.
     pub nfs_server_path: ::std::option::Option<::std::string::String>,
@@ -10240,6 +10374,25 @@ impl NfsVolumeRequest {
 crate::object! {
     NfsVolumeRequest { local_path : "local_path", nfs_server_path : "nfs_server_path",
     read_only : "read_only" }
+}
+///Chooses nodes by label; one matching term is enough.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct NodeSelector {
+    ///Alternatives.
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "nodeSelectorTerms",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
+    )]
+    pub node_selector_terms: ::std::vec::Vec<NodeSelectorTerm>,
+}
+crate::object! {
+    NodeSelector { node_selector_terms : "nodeSelectorTerms" }
 }
 ///How a label of a node is compared.
 #[derive(
@@ -10331,6 +10484,25 @@ crate::complete_object! {
     NodeSelectorTermRequest > = "nodeSelectorTerms" }
 }
 ///One condition on a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct NodeSelectorRequirement {
+    ///Label or field.
+    pub key: ::std::option::Option<::std::string::String>,
+    ///How it is compared, such as `In`.
+    pub operator: ::std::option::Option<::std::string::String>,
+    ///Values to compare with.
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
+    pub values: ::std::vec::Vec<::std::string::String>,
+}
+crate::object! {
+    NodeSelectorRequirement { key : "key", operator : "operator", values : "values" }
+}
+///One condition on a node.
 #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
@@ -10352,6 +10524,36 @@ crate::complete_object! {
     NodeSelectorRequirementRequest { key : ::std::string::String = "key", operator :
     NodeSelectorOperator = "operator"; values : ::std::vec::Vec < ::std::string::String >
     = "values" }
+}
+///One alternative: everything in it must match.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct NodeSelectorTerm {
+    ///Conditions on the labels of a node.
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "matchExpressions",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
+    )]
+    pub match_expressions: ::std::vec::Vec<NodeSelectorRequirement>,
+    ///Conditions on the fields of a node.
+    #[cfg_attr(
+        feature = "schemars",
+        serde(
+            rename = "matchFields",
+            default,
+            skip_serializing_if = "::std::vec::Vec::is_empty"
+        )
+    )]
+    pub match_fields: ::std::vec::Vec<NodeSelectorRequirement>,
+}
+crate::object! {
+    NodeSelectorTerm { match_expressions : "matchExpressions", match_fields :
+    "matchFields" }
 }
 ///One alternative: everything in it must match.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10702,7 +10904,7 @@ crate::object! {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsRemoteRequest {
-    ///A path in OBS.
+    ///A directory in OBS. It need not be there yet.
     pub obs: ObsLocationRequest,
 }
 impl ObsRemoteRequest {
@@ -10726,12 +10928,12 @@ pub struct ObsVolume {
 crate::object! {
     ObsVolume { local_path : "local_path", obs_path : "obs_path" }
 }
-///A mounted OBS directory.
+///A mounted OBS directory. At least one of the two is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ObsVolumeRequest {
-    ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
+    ///Where it appears in the container, such as `/mnt/data`; the rules are those of `nfs`.
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in OBS, such as `/bucket/path`.
     pub obs_path: ::std::option::Option<::std::string::String>,
@@ -10898,7 +11100,7 @@ crate::object! {
 pub struct ParameterConstraintRequest {
     ///Whether a job may change the value that the algorithm gives.
     pub editable: ::std::option::Option<bool>,
-    ///Whether the hyper-parameter must have a value.
+    ///Whether the hyper-parameter must have a value in a job. An algorithm may leave the value to its jobs.
     pub required: ::std::option::Option<bool>,
     ///Whether the value is a secret. The service does not implement this yet.
     pub sensitive: ::std::option::Option<bool>,
@@ -10914,7 +11116,7 @@ pub struct ParameterConstraintRequest {
         serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
     )]
     pub valid_range: ::std::vec::Vec<::std::string::String>,
-    ///How `valid_range` is to be read.
+    ///How `valid_range` is to be read. May be left out, also beside `valid_range`.
     pub valid_type: ::std::option::Option<crate::types::ParameterValidType>,
 }
 impl ParameterConstraintRequest {
@@ -11237,12 +11439,12 @@ pub struct PfsVolume {
 crate::object! {
     PfsVolume { local_path : "local_path", pfs_path : "pfs_path" }
 }
-///A mounted OBS parallel file system.
+///A mounted OBS parallel file system. At least one of the two is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PfsVolumeRequest {
-    ///Where it appears in the container, such as `/mnt/data`. Not `/`, not `/cache`, not `/home/ma-user/modelarts`, and each path only once.
+    ///Where it appears in the container, such as `/mnt/data`; the rules are those of `nfs`.
     pub local_path: ::std::option::Option<::std::string::String>,
     ///Path in the parallel file system, such as `/file-system/path`.
     pub pfs_path: ::std::option::Option<::std::string::String>,
@@ -11461,6 +11663,21 @@ impl crate::lenient::Lenient for PoolInfo {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
+pub struct PreferredAffinity {
+    ///Weighted wishes.
+    #[cfg_attr(
+        feature = "schemars",
+        serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
+    )]
+    pub node_affinity: ::std::vec::Vec<PreferredSchedulingTerm>,
+}
+crate::object! {
+    PreferredAffinity { node_affinity : "node_affinity" }
+}
+///Placement that is wished for.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PreferredAffinityRequest {
     ///Weighted wishes.
     #[cfg_attr(
@@ -11481,10 +11698,23 @@ crate::object! {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
+pub struct PreferredSchedulingTerm {
+    ///What the node should be like.
+    pub preference: ::std::option::Option<NodeSelectorTerm>,
+    ///Weight, 0 to 100.
+    pub weight: ::std::option::Option<i64>,
+}
+crate::object! {
+    PreferredSchedulingTerm { preference : "preference", weight : "weight" }
+}
+///One wish and its weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PreferredSchedulingTermRequest {
     ///What the node should be like.
     pub preference: ::std::option::Option<NodeSelectorTermRequest>,
-    ///Weight, 1 to 100.
+    ///Weight, 1 to 100; the vendor's Terraform provider also admits 0.
     pub weight: ::std::option::Option<i64>,
 }
 impl PreferredSchedulingTermRequest {
@@ -12167,10 +12397,13 @@ pub struct RequiredAffinity {
     pub affinity_type: ::std::option::Option<crate::types::AffinityType>,
     ///With `networkTopology`: how far apart the tasks of the job may lie. Defaults to `cluster` (Huawei Cloud).
     pub job_level: ::std::option::Option<crate::types::JobTopologyLevel>,
+    ///Labels that nodes must have, as they were sent (Huawei Cloud).
+    pub node_affinity: ::std::option::Option<NodeSelector>,
 }
 crate::object! {
     RequiredAffinity { affinity_group_level : "affinity_group_level", affinity_group_size
-    : "affinity_group_size", affinity_type : "affinity_type", job_level : "job_level" }
+    : "affinity_group_size", affinity_type : "affinity_type", job_level : "job_level",
+    node_affinity : "node_affinity" }
 }
 ///Placement that must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12565,7 +12798,7 @@ pub struct ResourceRequirement {
         serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
     )]
     pub value: ::std::vec::Vec<::std::string::String>,
-    ///Admitted values. A client that the vendor maintains reads this name.
+    ///Admitted values. This is the name that the service has been seen to send.
     #[cfg_attr(
         feature = "schemars",
         serde(default, skip_serializing_if = "::std::vec::Vec::is_empty")
@@ -12832,6 +13065,43 @@ impl ResourceRequirementRequest {
 }
 crate::object! {
     ResourceRequirementRequest { key : "key", operator : "operator", values : "values" }
+}
+///What the resources of a job must satisfy; may be empty.
+#[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
+pub struct ResourceRequirementsRequest(pub ::std::vec::Vec<ResourceRequirementRequest>);
+impl ::std::ops::Deref for ResourceRequirementsRequest {
+    type Target = ::std::vec::Vec<ResourceRequirementRequest>;
+    fn deref(&self) -> &::std::vec::Vec<ResourceRequirementRequest> {
+        &self.0
+    }
+}
+impl ::std::convert::From<ResourceRequirementsRequest>
+for ::std::vec::Vec<ResourceRequirementRequest> {
+    fn from(value: ResourceRequirementsRequest) -> Self {
+        value.0
+    }
+}
+impl ::std::convert::From<::std::vec::Vec<ResourceRequirementRequest>>
+for ResourceRequirementsRequest {
+    fn from(value: ::std::vec::Vec<ResourceRequirementRequest>) -> Self {
+        Self(value)
+    }
+}
+impl crate::lenient::Wrapper for ResourceRequirementsRequest {
+    type Inner = ::std::vec::Vec<ResourceRequirementRequest>;
+    fn wrap(inner: Self::Inner) -> Self {
+        Self(inner)
+    }
+    fn inner(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+impl crate::lenient::Lenient for ResourceRequirementsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
+        crate::lenient::Target::List(slot)
+    }
 }
 ///A tag that a job must have.
 #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
@@ -13242,7 +13512,7 @@ crate::object! {
     end_related_task : "end_related_task", recover_records : "recover_records", start_at
     : "start_at", start_type : "start_type", xpu_start_at : "xpu_start_at" }
 }
-///How a job runs.
+///How a job runs. Only `debug` is documented; answers have `production` where nothing was sent.
 ///
 /// Text that is none of the known values is kept in `Other` as it came.
 /// Comparison does not regard case.
@@ -13251,17 +13521,20 @@ crate::object! {
 pub enum RuntimeType {
     ///`debug`
     Debug,
+    ///`production`
+    Production,
     /// A value that the description does not list.
     Other(::std::string::String),
 }
 impl RuntimeType {
     /// The values that the description lists.
-    pub const KNOWN: &'static [&'static str] = &["debug"];
+    pub const KNOWN: &'static [&'static str] = &["debug", "production"];
     /// The value as it is written on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Debug => "debug",
+            Self::Production => "production",
             Self::Other(text) => text,
         }
     }
@@ -13270,6 +13543,9 @@ impl RuntimeType {
     pub fn canonical(self) -> Self {
         match self {
             Self::Other(text) if text.eq_ignore_ascii_case("debug") => Self::Debug,
+            Self::Other(text) if text.eq_ignore_ascii_case("production") => {
+                Self::Production
+            }
             other => other,
         }
     }
@@ -13278,6 +13554,7 @@ impl ::std::convert::From<&str> for RuntimeType {
     fn from(text: &str) -> Self {
         match text {
             "debug" => Self::Debug,
+            "production" => Self::Production,
             other => Self::Other(other.to_owned()),
         }
     }
@@ -13286,6 +13563,7 @@ impl ::std::convert::From<::std::string::String> for RuntimeType {
     fn from(text: ::std::string::String) -> Self {
         match text.as_str() {
             "debug" => Self::Debug,
+            "production" => Self::Production,
             _ => Self::Other(text),
         }
     }
@@ -13342,8 +13620,8 @@ impl ::schemars::JsonSchema for RuntimeType {
     }
     fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
         ::schemars::json_schema!(
-            { "anyOf" : [{ "type" : "string", "enum" : ["debug"] }, { "type" : "string"
-            },] }
+            { "anyOf" : [{ "type" : "string", "enum" : ["debug", "production"] }, {
+            "type" : "string" },] }
         )
     }
 }
@@ -13356,7 +13634,7 @@ pub struct SaveImageJob {
     pub create_time: ::std::option::Option<i64>,
     ///Description of the image.
     pub description: ::std::option::Option<::std::string::String>,
-    ///What is being done, for people, such as `building`. The references have swapped its text with that of `create_time`.
+    ///What is being done, for people, such as `building`, and at the end `BuildImage,True,Commit successfully|PushImage,True,Push successfully`. The references have swapped its text with that of `create_time`.
     pub message: ::std::option::Option<::std::string::String>,
     ///Name of the image.
     pub name: ::std::option::Option<::std::string::String>,
@@ -13508,16 +13786,19 @@ impl ::schemars::JsonSchema for SaveImageStatus {
 pub struct SchedulePolicy {
     ///Whether other jobs may take the nodes away.
     pub preemptible: ::std::option::Option<bool>,
+    ///Placement that is wished for, as it was sent (Huawei Cloud).
+    pub preferred_affinity: ::std::option::Option<PreferredAffinity>,
     ///Priority, 1 to 3, 3 the highest; the published schema also admits 0.
     pub priority: ::std::option::Option<i64>,
     ///Placement that must hold.
     pub required_affinity: ::std::option::Option<RequiredAffinity>,
 }
 crate::object! {
-    SchedulePolicy { preemptible : "preemptible", priority : "priority",
-    required_affinity : "required_affinity" }
+    SchedulePolicy { preemptible : "preemptible", preferred_affinity :
+    "preferred_affinity", priority : "priority", required_affinity : "required_affinity"
+    }
 }
-///How the job competes for nodes and where it is placed.
+///How the job competes for nodes and where it is placed. The vendor's Terraform provider gives one of the two affinities only.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
@@ -13526,7 +13807,7 @@ pub struct SchedulePolicyRequest {
     pub preemptible: ::std::option::Option<bool>,
     ///Placement that is wished for (Huawei Cloud).
     pub preferred_affinity: ::std::option::Option<PreferredAffinityRequest>,
-    ///Priority in a dedicated pool, 1 to 3, 3 the highest; 3 needs a permission of its own. Defaults to 1. The published schema also admits 0.
+    ///Priority in a dedicated pool: 1 or 2, and with a permission of its own 3, the highest. Defaults to 1. The published schema also admits 0.
     pub priority: ::std::option::Option<i64>,
     ///Placement that must hold.
     pub required_affinity: ::std::option::Option<RequiredAffinityRequest>,
@@ -13548,7 +13829,7 @@ crate::object! {
 pub struct SchedulePolicyUpdateRequest {
     ///Whether other jobs may take the nodes away.
     pub preemptible: ::std::option::Option<bool>,
-    ///Priority in a dedicated pool, 1 to 3, 3 the highest; 3 needs a permission of its own.
+    ///Priority in a dedicated pool: 1 or 2, and with a permission of its own 3, the highest.
     pub priority: ::std::option::Option<i64>,
 }
 impl SchedulePolicyUpdateRequest {
@@ -14639,7 +14920,7 @@ impl ::schemars::JsonSchema for StartType {
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StopTrainingJobRequest {
-    ///What to do. Only `terminate` is documented.
+    ///What to do. Only `terminate` is documented; the service also names `restart`.
     pub action_type: crate::types::JobAction,
 }
 impl StopTrainingJobRequest {
@@ -15045,9 +15326,9 @@ crate::object! {
 pub struct TaskEngineRequest {
     ///Id of a preset engine.
     pub engine_id: ::std::option::Option<::std::string::String>,
-    ///Name of a preset engine. Leave it out when `engine_id` is given.
+    ///Name of a preset engine. Need not be given beside `engine_id`.
     pub engine_name: ::std::option::Option<::std::string::String>,
-    ///Version of the engine that `engine_name` names. Leave it out when `engine_id` is given.
+    ///Version of the engine that `engine_name` names. Need not be given beside `engine_id`.
     pub engine_version: ::std::option::Option<::std::string::String>,
     ///Custom image in the container registry (SWR).
     pub image_url: ::std::option::Option<::std::string::String>,
@@ -15950,7 +16231,7 @@ pub struct TrainingFlavor {
     pub max_num: ::std::option::Option<i64>,
     ///Resource pool that the flavor belongs to (Huawei Cloud).
     pub pool_id: ::std::option::Option<::std::string::String>,
-    ///Engines that run on the flavor: a JSON list, written as text (Huawei Cloud).
+    ///Names of the engines that run on the flavor: a JSON list, written as text; a test of the vendor also reads names with commas between them (Huawei Cloud).
     pub support_engines: ::std::option::Option<::std::string::String>,
     ///Who may use the flavor. Defaults to `public` (Huawei Cloud).
     pub support_groups: ::std::option::Option<::std::string::String>,
@@ -16145,7 +16426,7 @@ pub struct TrainingQuotaRequest {
     pub quota: i64,
     ///What the quota is about.
     pub resource: crate::types::QuotaResource,
-    ///How much is used. The service counts it; leave it out.
+    ///How much is used. The service counts it; it need not be sent.
     #[serde(skip_serializing_if = "::std::option::Option::is_none")]
     pub used: ::std::option::Option<i64>,
 }
@@ -16371,7 +16652,7 @@ pub struct Volume {
 crate::object! {
     Volume { nfs : "nfs", obs : "obs", pfs : "pfs" }
 }
-///One mounted file system: exactly one of the three.
+///One mounted file system, of one of the three kinds.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]
 #[non_exhaustive]
@@ -16705,15 +16986,15 @@ pub struct AlgorithmJobConfigRequest {
         ::std::string::String,
     >,
     inputs: ::std::result::Result<
-        ::std::vec::Vec<super::AlgorithmInputRequest>,
+        ::std::option::Option<super::AlgorithmInputsRequest>,
         ::std::string::String,
     >,
     outputs: ::std::result::Result<
-        ::std::vec::Vec<super::AlgorithmOutputRequest>,
+        ::std::option::Option<super::AlgorithmOutputsRequest>,
         ::std::string::String,
     >,
     parameters: ::std::result::Result<
-        ::std::vec::Vec<super::ParameterRequest>,
+        ::std::option::Option<super::AlgorithmParametersRequest>,
         ::std::string::String,
     >,
     parameters_customization: ::std::result::Result<
@@ -16778,7 +17059,7 @@ impl AlgorithmJobConfigRequest {
     }
     pub fn inputs<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::AlgorithmInputRequest>>,
+        T: ::std::convert::TryInto<::std::option::Option<super::AlgorithmInputsRequest>>,
         T::Error: ::std::fmt::Display,
     {
         self.inputs = value
@@ -16788,7 +17069,9 @@ impl AlgorithmJobConfigRequest {
     }
     pub fn outputs<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::AlgorithmOutputRequest>>,
+        T: ::std::convert::TryInto<
+            ::std::option::Option<super::AlgorithmOutputsRequest>,
+        >,
         T::Error: ::std::fmt::Display,
     {
         self.outputs = value
@@ -16798,7 +17081,9 @@ impl AlgorithmJobConfigRequest {
     }
     pub fn parameters<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::ParameterRequest>>,
+        T: ::std::convert::TryInto<
+            ::std::option::Option<super::AlgorithmParametersRequest>,
+        >,
         T::Error: ::std::fmt::Display,
     {
         self.parameters = value
@@ -16870,7 +17155,7 @@ pub struct AlgorithmMetadataRequest {
     >,
     name: ::std::result::Result<::std::string::String, ::std::string::String>,
     tags: ::std::result::Result<
-        ::std::vec::Vec<super::AlgorithmTagRequest>,
+        ::std::option::Option<super::AlgorithmTagsRequest>,
         ::std::string::String,
     >,
     workspace_id: ::std::result::Result<
@@ -16935,7 +17220,7 @@ impl AlgorithmMetadataRequest {
     }
     pub fn tags<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::AlgorithmTagRequest>>,
+        T: ::std::convert::TryInto<::std::option::Option<super::AlgorithmTagsRequest>>,
         T::Error: ::std::fmt::Display,
     {
         self.tags = value
@@ -17084,7 +17369,7 @@ impl ::std::convert::From<super::AlgorithmOutputRequest> for AlgorithmOutputRequ
 #[derive(Clone, Debug)]
 pub struct AlgorithmRemoteConstraintRequest {
     attributes: ::std::result::Result<
-        ::std::vec::Vec<super::DatasetConstraintRequest>,
+        ::std::option::Option<super::DatasetConstraintRequest>,
         ::std::string::String,
     >,
     data_type: ::std::result::Result<
@@ -17103,7 +17388,9 @@ impl ::std::default::Default for AlgorithmRemoteConstraintRequest {
 impl AlgorithmRemoteConstraintRequest {
     pub fn attributes<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::DatasetConstraintRequest>>,
+        T: ::std::convert::TryInto<
+            ::std::option::Option<super::DatasetConstraintRequest>,
+        >,
         T::Error: ::std::fmt::Display,
     {
         self.attributes = value
@@ -17150,7 +17437,7 @@ pub struct AlgorithmRequest {
         ::std::string::String,
     >,
     job_config: ::std::result::Result<
-        super::AlgorithmJobConfigRequest,
+        ::std::option::Option<super::AlgorithmJobConfigRequest>,
         ::std::string::String,
     >,
     metadata: ::std::result::Result<
@@ -17158,7 +17445,7 @@ pub struct AlgorithmRequest {
         ::std::string::String,
     >,
     resource_requirements: ::std::result::Result<
-        ::std::vec::Vec<super::ResourceRequirementRequest>,
+        ::std::option::Option<super::ResourceRequirementsRequest>,
         ::std::string::String,
     >,
 }
@@ -17166,7 +17453,7 @@ impl ::std::default::Default for AlgorithmRequest {
     fn default() -> Self {
         Self {
             advanced_config: Ok(Default::default()),
-            job_config: Err("no value supplied for job_config".to_string()),
+            job_config: Ok(Default::default()),
             metadata: Err("no value supplied for metadata".to_string()),
             resource_requirements: Ok(Default::default()),
         }
@@ -17189,7 +17476,9 @@ impl AlgorithmRequest {
     }
     pub fn job_config<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<super::AlgorithmJobConfigRequest>,
+        T: ::std::convert::TryInto<
+            ::std::option::Option<super::AlgorithmJobConfigRequest>,
+        >,
         T::Error: ::std::fmt::Display,
     {
         self.job_config = value
@@ -17209,7 +17498,9 @@ impl AlgorithmRequest {
     }
     pub fn resource_requirements<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::vec::Vec<super::ResourceRequirementRequest>>,
+        T: ::std::convert::TryInto<
+            ::std::option::Option<super::ResourceRequirementsRequest>,
+        >,
         T::Error: ::std::fmt::Display,
     {
         self.resource_requirements = value
@@ -19938,7 +20229,10 @@ pub struct InputRequest {
         ::std::option::Option<::std::string::String>,
         ::std::string::String,
     >,
-    name: ::std::result::Result<::std::string::String, ::std::string::String>,
+    name: ::std::result::Result<
+        ::std::option::Option<::std::string::String>,
+        ::std::string::String,
+    >,
     remote: ::std::result::Result<super::InputRemoteRequest, ::std::string::String>,
     remote_constraint: ::std::result::Result<
         ::std::vec::Vec<super::RemoteConstraint>,
@@ -19951,7 +20245,7 @@ impl ::std::default::Default for InputRequest {
             access_method: Ok(Default::default()),
             description: Ok(Default::default()),
             local_dir: Ok(Default::default()),
-            name: Err("no value supplied for name".to_string()),
+            name: Ok(Default::default()),
             remote: Err("no value supplied for remote".to_string()),
             remote_constraint: Ok(Default::default()),
         }
@@ -19994,7 +20288,7 @@ impl InputRequest {
     }
     pub fn name<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<::std::string::String>,
+        T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
         T::Error: ::std::fmt::Display,
     {
         self.name = value
@@ -20596,7 +20890,10 @@ impl ::std::convert::From<super::JobEngineRequest> for JobEngineRequest {
 #[derive(Clone, Debug)]
 pub struct JobFilter {
     key: ::std::result::Result<crate::types::FilterKey, ::std::string::String>,
-    operator: ::std::result::Result<super::FilterOperator, ::std::string::String>,
+    operator: ::std::result::Result<
+        ::std::option::Option<super::FilterOperator>,
+        ::std::string::String,
+    >,
     value: ::std::result::Result<
         ::std::vec::Vec<::std::string::String>,
         ::std::string::String,
@@ -20606,7 +20903,7 @@ impl ::std::default::Default for JobFilter {
     fn default() -> Self {
         Self {
             key: Err("no value supplied for key".to_string()),
-            operator: Err("no value supplied for operator".to_string()),
+            operator: Ok(Default::default()),
             value: Err("no value supplied for value".to_string()),
         }
     }
@@ -20624,7 +20921,7 @@ impl JobFilter {
     }
     pub fn operator<T>(mut self, value: T) -> Self
     where
-        T: ::std::convert::TryInto<super::FilterOperator>,
+        T: ::std::convert::TryInto<::std::option::Option<super::FilterOperator>>,
         T::Error: ::std::fmt::Display,
     {
         self.operator = value
@@ -25381,12 +25678,15 @@ macro_rules! for_each_schema {
             AlgorithmId
             AlgorithmInput
             AlgorithmInputRequest
+            AlgorithmInputsRequest
             AlgorithmJobConfig
             AlgorithmJobConfigRequest
             AlgorithmMetadata
             AlgorithmMetadataRequest
             AlgorithmOutput
             AlgorithmOutputRequest
+            AlgorithmOutputsRequest
+            AlgorithmParametersRequest
             AlgorithmRemoteConstraint
             AlgorithmRemoteConstraintRequest
             AlgorithmRequest
@@ -25396,6 +25696,7 @@ macro_rules! for_each_schema {
             AlgorithmTag
             AlgorithmTagKey
             AlgorithmTagRequest
+            AlgorithmTagsRequest
             AllocatedResources
             ApiError
             AssetModel
@@ -25550,9 +25851,12 @@ macro_rules! for_each_schema {
             NfsDataSourceRequest
             NfsVolume
             NfsVolumeRequest
+            NodeSelector
             NodeSelectorOperator
             NodeSelectorRequest
+            NodeSelectorRequirement
             NodeSelectorRequirementRequest
+            NodeSelectorTerm
             NodeSelectorTermRequest
             Notification
             NotificationEvent
@@ -25584,7 +25888,9 @@ macro_rules! for_each_schema {
             PfsVolumeRequest
             Phase
             PoolInfo
+            PreferredAffinity
             PreferredAffinityRequest
+            PreferredSchedulingTerm
             PreferredSchedulingTermRequest
             ProjectId
             PublishFtArtifactsRequest
@@ -25608,6 +25914,7 @@ macro_rules! for_each_schema {
             ResourceRequirementKey
             ResourceRequirementOperator
             ResourceRequirementRequest
+            ResourceRequirementsRequest
             ResourceTagRequest
             ResultTable
             RetentionMode
@@ -25838,12 +26145,16 @@ impl<'a> BatchDeleteTrainingJob<'a> {
 impl super::Client {
     /**Change an algorithm
 
-Replaces an algorithm: what the body leaves out is gone. The name must stay. Success is HTTP 201,
-although nothing is created.
+Replaces an algorithm: a text that the body leaves out is gone. What lists hold is taken off with
+empty ones, as the vendor's Terraform provider does; it says that `metadata.tags` become empty in no
+other way. The name must be sent and stay (`ModelArts.2788`); another `workspace_id` moves the
+algorithm. Success is HTTP 201, although nothing is created.
+
+A body with `metadata` alone is known to be taken; whether code and engine stay then is not known.
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples, agent skills of the vendor
 
 Sends a `PUT` request to `/v2/{project_id}/algorithms/{algorithm_id}`
 
@@ -25867,7 +26178,7 @@ let response = client.change_algorithm()
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples, agent skills of the vendor
 */
 /**Builder for [`Client::change_algorithm`]
 
@@ -26144,7 +26455,7 @@ text (`""`) or nothing at all.
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, printed examples
 
 Sends a `PUT` request to `/v2/{project_id}/training-jobs/{training_job_id}`
 
@@ -26168,7 +26479,7 @@ let response = client.change_training_job_description()
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, printed examples
 */
 /**Builder for [`Client::change_training_job_description`]
 
@@ -26299,7 +26610,7 @@ Sends a `GET` request to `/v2/{project_id}/training-experiment-names`
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
 - `experiment_name`: Name to look up: at most 64 characters, none of them special.
-- `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
+- `workspace_id`: Workspace to look at. References call "0" the default while a project has no workspaces of its own; the vendor's Terraform provider says of algorithms and experiments that all workspaces are looked at without it.
 ```ignore
 let response = client.check_training_experiment()
     .project_id(project_id)
@@ -26599,11 +26910,11 @@ impl super::Client {
 Creates an algorithm, which jobs can then name by id. The answer may leave out what the request set
 (`resource_requirements` null, `advanced_config` empty).
 
-The name must be free (`ModelArts.2821`).
+The name must be free (`ModelArts.2821`), and the code directory must be there (`ModelArts.2773`).
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, use case with PyTorch, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, use case with PyTorch, printed examples, agent skills of the vendor, Airflow provider
 
 Sends a `POST` request to `/v2/{project_id}/algorithms`
 
@@ -26625,7 +26936,7 @@ let response = client.create_algorithm()
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, use case with PyTorch, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, use case with PyTorch, printed examples, agent skills of the vendor, Airflow provider
 */
 /**Builder for [`Client::create_algorithm`]
 
@@ -26861,13 +27172,16 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
 impl super::Client {
     /**Save the container of a task as an image
 
-Begins to save the container of a task as an image in the container registry. Only a job with
-`runtime_type` `debug` can be saved (`ModelArts.2879`), only while it runs (`ModelArts.2883`), and one
-saving at a time (`ModelArts.2880`). The job cannot be used meanwhile; watch `ShowSaveImageJob`.
+Begins to save the container of a task as an image in the container registry, while the job runs
+(`ModelArts.2883`) and one saving at a time (`ModelArts.2880`). The job cannot be used meanwhile;
+watch `ShowSaveImageJob`. An organization that is not yours is refused with `ModelArts.2885`.
+
+The list of error codes knows a job whose runtime type is not `debug` (`ModelArts.2879`), yet an
+image of a job without `runtime_type` has been saved.
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud
-- Sources: official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: official Python SDK, definitions of the API explorer, Terraform provider, printed examples, agent skills of the vendor
 
 Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job`
 
@@ -26893,7 +27207,7 @@ let response = client.create_save_image_job()
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud
-- Sources: official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: official Python SDK, definitions of the API explorer, Terraform provider, printed examples, agent skills of the vendor
 */
 /**Builder for [`Client::create_save_image_job`]
 
@@ -27176,7 +27490,7 @@ impl<'a> CreateTrainJobTags<'a> {
 impl super::Client {
     /**Create an experiment
 
-Creates an experiment, a folder that jobs can be filed under with `training_experiment_reference`. The name must be free (`ModelArts.2841`).
+Creates an experiment, a folder that jobs can be filed under with `training_experiment_reference`. The name must be free in its workspace (`ModelArts.2841`).
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud
@@ -27316,9 +27630,13 @@ empty.
 The name must be free (`ModelArts.2751`), which is also how a creation whose answer was lost
 can be found again: there is no idempotency key.
 
+OBS directories of inputs must be there (`ModelArts.2791`), and so must the code directory
+(`ModelArts.2802`). Under load the service has refused inputs with `ModelArts.2791` that it had
+taken minutes before.
+
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, use case with PyTorch, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, use case with PyTorch, printed examples, agent skills of the vendor, back end of MindSpore Xihe, modelart-cli, a trading strategy's trainer, climbmix, a fleet of jobs, an agent skill of a third party
 
 Sends a `POST` request to `/v2/{project_id}/training-jobs`
 
@@ -27340,7 +27658,7 @@ let response = client.create_training_job()
 
 - Effect: create; each time that it is executed it makes something new
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, use case with PyTorch, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, guide to creating jobs, use case with PyTorch, printed examples, agent skills of the vendor, back end of MindSpore Xihe, modelart-cli, a trading strategy's trainer, climbmix, a fleet of jobs, an agent skill of a third party
 */
 /**Builder for [`Client::create_training_job`]
 
@@ -27818,15 +28136,15 @@ impl<'a> DeleteTrainingExperiment<'a> {
 impl super::Client {
     /**Delete a training job
 
-Deletes a job. The deletion goes on after the answer: the job is gone when its details answer
-with HTTP 400 and `ModelArts.2775`.
+Deletes a job in any phase; it need not be stopped before. The deletion goes on after the answer:
+the job is gone when its details answer with HTTP 400 and `ModelArts.2775`.
 
 The 202 carries no useful body. The service sends an empty JSON text (`""`), `null` or nothing
 at all; a client must accept each of them.
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples, modelart-cli
 
 Sends a `DELETE` request to `/v2/{project_id}/training-jobs/{training_job_id}`
 
@@ -27848,7 +28166,7 @@ let response = client.delete_training_job()
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, printed examples, modelart-cli
 */
 /**Builder for [`Client::delete_training_job`]
 
@@ -27932,10 +28250,8 @@ impl<'a> DeleteTrainingJob<'a> {
 impl super::Client {
     /**List algorithms
 
-Lists algorithms, newest first unless told otherwise.
-
-References call `offset` a number of algorithms, a client that the vendor maintains counts pages. The
-two agree at 0 only, so check for repeated rows before trusting either.
+Lists algorithms, newest first unless told otherwise. `offset` is the number of a page, although
+references call it a number of algorithms: the developers of the service have said so.
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud, Open Telekom Cloud
@@ -27945,13 +28261,13 @@ Sends a `GET` request to `/v2/{project_id}/algorithms`
 
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
-- `group_by`: Field to group by. No value is documented.
+- `group_by`: Field to group by. No value is documented, and those that were tried had no effect.
 - `limit`: Algorithms on a page, 1 to 50. No default is documented, so send it.
-- `offset`: Number of algorithms to skip: 1 begins with the second. One client that the vendor maintains counts pages here instead; both agree at 0 only. Defaults to 0.
+- `offset`: Number of the page, counted from 0: 1 means the second page, not the second algorithm. Defaults to 0.
 - `order`: Direction of the sort. Defaults to `desc`.
 - `searches`: One condition as `key:value`, its colon percent-encoded like any other character. Only `name` is documented; it matches a part of the name.
 - `sort_by`: Field to sort by, `create_time` or `name`. Defaults to `create_time`.
-- `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
+- `workspace_id`: Workspace to look at. References call "0" the default while a project has no workspaces of its own; the vendor's Terraform provider says of algorithms and experiments that all workspaces are looked at without it.
 ```ignore
 let response = client.list_algorithms()
     .project_id(project_id)
@@ -28558,7 +28874,7 @@ Arguments:
 - `offset`: Number of the page, counted from 0. Defaults to 0.
 - `order`: Direction of the sort. Only together with `sort_by`. Defaults to `desc`.
 - `sort_by`: Field to sort by: `update_time`, `name` or `create_time`.
-- `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
+- `workspace_id`: Workspace to look at. References call "0" the default while a project has no workspaces of its own; the vendor's Terraform provider says of algorithms and experiments that all workspaces are looked at without it.
 ```ignore
 let response = client.list_training_experiments()
     .project_id(project_id)
@@ -29429,7 +29745,7 @@ what was seen before: rows shift while jobs are created.
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, API pages of Huawei Cloud, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, API pages of Huawei Cloud, printed examples, modelart-cli
 
 Sends a `POST` request to `/v2/{project_id}/training-job-searches`
 
@@ -29451,7 +29767,7 @@ let response = client.list_training_jobs()
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, API pages of Huawei Cloud, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, definitions of the API explorer, Terraform provider, API pages of Huawei Cloud, printed examples, modelart-cli
 */
 /**Builder for [`Client::list_training_jobs`]
 
@@ -31577,7 +31893,7 @@ Tells how far the last saving of the container of a task is. The end is `ACTIVE`
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud
-- Sources: official Python SDK, Terraform provider
+- Sources: official Python SDK, Terraform provider, agent skills of the vendor
 
 Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job`
 
@@ -31601,7 +31917,7 @@ let response = client.show_save_image_job()
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud
-- Sources: official Python SDK, Terraform provider
+- Sources: official Python SDK, Terraform provider, agent skills of the vendor
 */
 /**Builder for [`Client::show_save_image_job`]
 
@@ -32693,7 +33009,7 @@ HTTP 204 (`ModelArts.2776`) means that there is no log yet: ask again later. A l
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, API pages of Huawei Cloud, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, API pages of Huawei Cloud, printed examples, a trading strategy's trainer
 
 Sends a `GET` request to `/v2/{project_id}/training-jobs/{training_job_id}/tasks/{task_id}/logs/preview`
 
@@ -32717,7 +33033,7 @@ let response = client.show_training_job_logs_preview()
 
 - Effect: read; it changes nothing
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, API pages of Huawei Cloud, printed examples
+- Sources: API reference of Open Telekom Cloud, official Python SDK, API pages of Huawei Cloud, printed examples, a trading strategy's trainer
 */
 /**Builder for [`Client::show_training_job_logs_preview`]
 
@@ -33202,12 +33518,13 @@ impl super::Client {
     /**Stop a training job
 
 Stops a job that is `Creating`, `Pending` or `Running`, and answers with the job in phase
-`Terminating`. A job in another phase is refused with HTTP 409 and `ModelArts.2796`, an
-unknown action with HTTP 400.
+`Terminating`. A job in another phase is refused with HTTP 409 and `ModelArts.2796`. An unknown
+action is refused with HTTP 400 and `ModelArts.2788`, whose text names the actions `terminate` and
+`restart`.
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, printed examples, community clients
+- Sources: API reference of Open Telekom Cloud, official Python SDK, printed examples, community clients, agent skills of the vendor, back end of MindSpore Xihe, modelart-cli
 
 Sends a `POST` request to `/v2/{project_id}/training-jobs/{training_job_id}/actions`
 
@@ -33231,7 +33548,7 @@ let response = client.stop_training_job()
 
 - Effect: idempotent; sending it again changes nothing more
 - Clouds: Huawei Cloud, Open Telekom Cloud
-- Sources: API reference of Open Telekom Cloud, official Python SDK, printed examples, community clients
+- Sources: API reference of Open Telekom Cloud, official Python SDK, printed examples, community clients, agent skills of the vendor, back end of MindSpore Xihe, modelart-cli
 */
 /**Builder for [`Client::stop_training_job`]
 
@@ -33361,7 +33678,7 @@ Sends a `GET` request to `/v2/{project_id}/training-job-names`
 Arguments:
 - `project_id`: Project to work in. It must be the project of the credentials.
 - `job_name`: Name to look up: 1 to 64 letters, digits, underscores and hyphens.
-- `workspace_id`: Workspace to look at. Defaults to "0"; once a project has workspaces of its own, give the id of the one that is used.
+- `workspace_id`: Workspace to look at. References call "0" the default while a project has no workspaces of its own; the vendor's Terraform provider says of algorithms and experiments that all workspaces are looked at without it.
 ```ignore
 let response = client.validate_training_job_name()
     .project_id(project_id)

@@ -303,7 +303,7 @@ const SERVICE: &[Row] = &[
         "2773",
         0,
         "GetObsObjectContentError",
-        "check that the file in OBS can be read",
+        "check that the code directory or the file in OBS is there and can be read",
     ),
     (
         "2774",
@@ -381,7 +381,7 @@ const SERVICE: &[Row] = &[
         "2791",
         0,
         "InvalidObsPath",
-        "check the OBS path; encrypted buckets do not work",
+        "check that the path is a directory in OBS that is there, in a bucket that is not encrypted; under load right paths were refused too, so try again later",
     ),
     (
         "2792",
@@ -406,7 +406,7 @@ const SERVICE: &[Row] = &[
         "2802",
         0,
         "InvalidCodeDir",
-        "check the OBS path of the code directory",
+        "check that the code directory is there",
     ),
     (
         "2803",
@@ -448,7 +448,7 @@ const SERVICE: &[Row] = &[
         "2810",
         0,
         "SWRQueryImageInfoError",
-        "check that the image exists and can be read",
+        "check that the image exists and can be read, and write it as organization/image:tag",
     ),
     (
         "2811",
@@ -652,7 +652,7 @@ const SERVICE: &[Row] = &[
         "2879",
         0,
         "JobRuntimeTypeNotDebug",
-        "save images of debug jobs only",
+        "save the image of a job with runtime_type debug",
     ),
     (
         "2880",
@@ -677,7 +677,7 @@ const SERVICE: &[Row] = &[
         "2885",
         0,
         "AccessImageSwrException",
-        "check the permissions of the image repository",
+        "check that the organization of the container registry is yours",
     ),
     (
         "2886",

@@ -81,9 +81,10 @@ const NOT_READY: [&str; 8] = [
     "ModelArts.2883",
     "ModelArts.2887",
 ];
-/// Codes whose status does not say that they pass: the size of a channel took too long to
-/// find out, the state changed underneath the call.
-const PASSING: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
+/// Codes whose status does not say that they pass: inputs were not found, which happens
+/// under load to those that are there, the size of a channel took too long to find out, the
+/// state changed underneath the call.
+const PASSING: [&str; 3] = ["ModelArts.2791", "ModelArts.2835", "ModelArts.2878"];
 /// Service codes for calls that come too often.
 const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
 /// The number of the gateway's code for that.

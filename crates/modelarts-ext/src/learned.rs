@@ -13,7 +13,6 @@ use crate::position::Counts;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offsets {
     pub(crate) events: Learned,
-    pub(crate) algorithms: Learned,
     pub(crate) trials: Learned,
 }
 

@@ -65,8 +65,8 @@ impl ListAlgorithms {
         self
     }
 
-    /// Finds only algorithms of this workspace. If nothing is said, those of workspace
-    /// `0`.
+    /// Finds only algorithms of this workspace. If nothing is said, those of all
+    /// workspaces, says the vendor's Terraform provider; references speak of workspace `0`.
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.workspace = Some(id.into());
         self
@@ -96,9 +96,9 @@ impl ListAlgorithms {
         self
     }
 
-    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
-    /// The documents disagree; if nothing is said, the first two pages tell, and the
-    /// client remembers it.
+    /// What the service takes offsets for: [`Offset::PageIndex`], if nothing is said, as the
+    /// developers of Huawei Cloud's service confirmed, or [`Offset::Record`], as references
+    /// call it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.meaning = Some(meaning);
         self
@@ -173,8 +173,8 @@ impl ListAlgorithms {
         );
         let rows = rows
             .filtered(filtered)
-            .learned(&client.offsets().algorithms);
-        let mut list = List::new(rows.id(|row| row.metadata.as_ref()?.id.as_deref()));
+            .id(|row| row.metadata.as_ref()?.id.as_deref());
+        let mut list = List::new(rows);
         if let Some(size) = self.page_size {
             list = list.page_size(size);
         }

@@ -41,8 +41,8 @@ func run(ctx context.Context) error {
 	}
 
 	key := modelarts.KNOWNFILTERKEY_NAME
-	filter := modelarts.NewJobFilter(
-		modelarts.FilterKey{KnownFilterKey: &key}, modelarts.FILTEROPERATOR_LIKE, []string{name})
+	filter := modelarts.NewJobFilter(modelarts.FilterKey{KnownFilterKey: &key}, []string{name})
+	filter.SetOperator(modelarts.FILTEROPERATOR_LIKE)
 	search := modelarts.NewListTrainingJobsRequest()
 	search.SetLimit(10)
 	search.SetFilters([]modelarts.JobFilter{*filter})

@@ -4,12 +4,14 @@
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+mod attested;
 mod cases;
 mod description;
 mod documents;
 mod every_field;
 mod examples;
 mod fuzz;
+mod provider;
 #[path = "../../codegen/spelling.rs"]
 mod spelling;
 mod types;

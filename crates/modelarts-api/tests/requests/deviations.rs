@@ -62,4 +62,18 @@ pub const DEVIATIONS: &[Deviation] = &[
         ours: r#""1""#,
         why: "D-02: the id of an algorithm is a UUID, which is no integer",
     },
+    Deviation {
+        operation: "ChangeAlgorithm",
+        at: "/body/job_config/inputs/0/remote_constraints/0/attributes",
+        theirs: r#"[{"key of attributes":"attributes & 21"}]"#,
+        ours: r#"{"key of attributes":"attributes & 21"}"#,
+        why: "a live test sends one object: the row on attributes of a constraint",
+    },
+    Deviation {
+        operation: "CreateAlgorithm",
+        at: "/body/job_config/inputs/0/remote_constraints/0/attributes",
+        theirs: r#"[{"key of attributes":"attributes & 20"}]"#,
+        ours: r#"{"key of attributes":"attributes & 20"}"#,
+        why: "a live test sends one object: the row on attributes of a constraint",
+    },
 ];

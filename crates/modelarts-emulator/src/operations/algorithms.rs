@@ -211,7 +211,7 @@ pub(super) fn delete(call: &Call<'_>) -> Outcome {
     Ok(Answer::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// `offset` is the number of a record, unlike that of the list of jobs (api-facts.md 4.1).
+/// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
 pub(super) fn list(call: &Call<'_>) -> Outcome {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
@@ -250,7 +250,10 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
         matching.reverse();
     }
     let count = matching.len();
-    let page = matching.into_iter().skip(offset).take(limit);
+    let page = matching
+        .into_iter()
+        .skip(offset.saturating_mul(limit))
+        .take(limit);
     let items: Vec<Value> = page.map(|record| record.value).collect();
     ok(json!({
         "total": total,

@@ -27,7 +27,7 @@ const POINTS: [(&str, &str, &str); 24] = [
     ("10. preempted: Pending again, schedule_count + 1", "restart", "a_preempted_job_waits_and_runs_again"),
     ("11. outputs come back after a failure", "running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
     ("12. jobs are paged by page", "search", "offset_is_the_number_of_a_page"),
-    ("12. algorithms are paged by record", "collections", "algorithms_are_changed_listed_and_deleted"),
+    ("12. algorithms are paged by page", "collections", "algorithms_are_changed_listed_and_deleted"),
     ("13. the head of the queue blocks", "acceptance", "the_head_of_the_queue_blocks_smaller_jobs"),
     ("14. an unknown phase", "faults", "answers_say_what_no_document_says"),
     ("15. 429 with and without Retry-After", "faults", "statuses_and_pages_replace_the_answer"),

@@ -1,0 +1,302 @@
+//! The requests that ran on the live service (`openapi/attested`), through their types and
+//! back, and what was asserted of the answers, looked up in the description.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use modelarts_api::lenient::Dropped;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    description::{Description, Kind},
+    types,
+};
+
+/// Bodies that have no type: the service refuses them, too.
+const REFUSED: &[(&str, &str)] = &[(
+    "skill-refused-algorithm-change-without-name",
+    "missing field `name`",
+)];
+
+/// Values that a type loses, by body and JSON pointer.
+const LOST: &[(&str, &str, &str)] = &[
+    (
+        "airflow-algorithm-create",
+        "/job_config/engine/image_info",
+        POSTED_BACK,
+    ),
+    (
+        "airflow-algorithm-create",
+        "/job_config/engine/image_source",
+        POSTED_BACK,
+    ),
+    (
+        "airflow-algorithm-create",
+        "/job_config/engine/run_user",
+        POSTED_BACK,
+    ),
+    (
+        "airflow-algorithm-create",
+        "/job_config/engine/tags",
+        POSTED_BACK,
+    ),
+    (
+        "airflow-algorithm-create",
+        "/job_config/engine/v1_compatible",
+        POSTED_BACK,
+    ),
+    (
+        "agent-job-public-policy",
+        "/spec/resource/policy",
+        POSTED_BACK,
+    ),
+    (
+        "climbmix-job-two-nodes",
+        "/spec/resource/policy",
+        POSTED_BACK,
+    ),
+    ("macli-copied-job", "/metadata/ai_project", POSTED_BACK),
+    ("macli-copied-job", "/spec/resource/policy", POSTED_BACK),
+    ("macli-copied-job", "/metadata/user_name", POSTED_BACK),
+];
+const POSTED_BACK: &str = "a field of answers, which does no harm in a request: D-129";
+
+/// Empty lists and maps that a type leaves out, by body and JSON pointer.
+const EMPTY: &[(&str, &str, &str)] = &[
+    (
+        "algorithm-change-to-nothing",
+        "/advanced_config/auto_search/algo_configs",
+        NO_SEARCH,
+    ),
+    (
+        "algorithm-change-to-nothing",
+        "/advanced_config/auto_search/reward_attrs",
+        NO_SEARCH,
+    ),
+    (
+        "algorithm-change-to-nothing",
+        "/advanced_config/auto_search/search_params",
+        NO_SEARCH,
+    ),
+    ("climbmix-job-two-nodes", "/algorithm/parameters", NEW),
+    ("community-job-free-gpu", "/algorithm/parameters", NEW),
+    ("macli-copied-job", "/algorithm/environments", NEW),
+    ("macli-copied-job", "/metadata/annotations", NEW),
+];
+const NO_SEARCH: &str = "the empty object that is left means the same: no search";
+const NEW: &str = "a new job has nothing that an empty list or map could remove";
+
+/// A file of `openapi/attested`.
+pub fn read(path: &str) -> Value {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested");
+    let text = fs::read_to_string(file.join(path));
+    serde_json::from_str(&text.unwrap_or_else(|error| panic!("{path}: {error}"))).unwrap()
+}
+
+fn entries() -> Vec<Value> {
+    read("manifest.json")["entries"].as_array().unwrap().clone()
+}
+
+fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
+    entry[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("{entry}: {key}"))
+}
+
+/// An operation of the description, with its method.
+pub fn operation<'a>(root: &'a Value, id: &str) -> (&'a str, &'a Value) {
+    let paths = root["paths"].as_object().unwrap();
+    let operations = paths.values().flat_map(|item| item.as_object().unwrap());
+    let found = operations
+        .clone()
+        .find(|(_, operation)| operation["operationId"] == id);
+    let (method, operation) = found.unwrap_or_else(|| panic!("{id}: no such operation"));
+    (method, operation)
+}
+
+/// The schema of a body.
+pub fn schema(content: &Value) -> &str {
+    let reference = &content["content"]["application/json"]["schema"]["$ref"];
+    let name = reference.as_str().unwrap();
+    name.strip_prefix("#/components/schemas/").unwrap()
+}
+
+/// The same without nulls, and with one spelling of each number.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64().unwrap()),
+        Value::Array(list) => list.iter().map(plain).collect(),
+        Value::Object(object) => {
+            let said = object.iter().filter(|(_, value)| !value.is_null());
+            let said = said.map(|(key, value)| (key.clone(), plain(value)));
+            Value::Object(said.collect())
+        }
+        value => value.clone(),
+    }
+}
+
+fn remove(value: &mut Value, pointer: &str) -> Option<Value> {
+    let (parent, key) = pointer.rsplit_once('/')?;
+    value.pointer_mut(parent)?.as_object_mut()?.remove(key)
+}
+
+#[test]
+fn every_attested_body_survives_its_type() {
+    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let mut used = BTreeSet::new();
+    for entry in entries() {
+        let Some(file) = entry["file"].as_str() else {
+            continue;
+        };
+        let (name, sent) = (text(&entry, "name"), read(file));
+        assert!(used.insert(file.to_owned()), "{name}: {file} twice");
+        let (_, operation) = operation(&root, text(&entry, "operation"));
+        let trip = types::of(schema(&operation["requestBody"]));
+        let returned = trip(&serde_json::to_vec(&sent).unwrap());
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            let error = returned.unwrap_err();
+            assert!(error.contains(why), "{name}: {error}");
+            continue;
+        }
+        let (returned, dropped) = returned.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(dropped, Dropped::default(), "{name}");
+        let mut expected = plain(&sent);
+        for (_, pointer, _) in LOST.iter().filter(|(body, ..)| *body == name) {
+            assert!(remove(&mut expected, pointer).is_some(), "{name} {pointer}");
+        }
+        for (_, pointer, _) in EMPTY.iter().filter(|(body, ..)| *body == name) {
+            let empty = remove(&mut expected, pointer).unwrap();
+            assert!([json!([]), json!({})].contains(&empty), "{name} {pointer}");
+        }
+        assert_eq!(plain(&returned), expected, "{name}");
+    }
+    // No body without an entry.
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested/bodies");
+    let files = fs::read_dir(folder).unwrap().map(|file| {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        format!("bodies/{name}")
+    });
+    assert_eq!(files.collect::<BTreeSet<_>>(), used);
+    for (body, ..) in LOST.iter().chain(EMPTY) {
+        assert!(used.contains(&format!("bodies/{body}.json")), "{body}");
+    }
+}
+
+#[test]
+fn every_attested_query_has_parameters_of_its_operation() {
+    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let mut queries = 0;
+    for entry in entries().iter().filter(|entry| entry["file"].is_null()) {
+        queries += 1;
+        let (method, operation) = operation(&root, text(entry, "operation"));
+        assert_eq!((method, operation.get("requestBody")), ("get", None));
+        let known = parameters(&root, operation);
+        let asked = entry.get("query").and_then(Value::as_object);
+        for name in asked.into_iter().flat_map(Map::keys) {
+            assert!(known.contains(name.as_str()), "{entry}: {name}");
+        }
+    }
+    assert_eq!(queries, 12);
+}
+
+/// The query parameters of an operation.
+pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str> {
+    let list = operation["parameters"].as_array();
+    list.into_iter()
+        .flatten()
+        .map(|parameter| match parameter["$ref"].as_str() {
+            Some(reference) => root.pointer(&reference[1..]).unwrap(),
+            None => parameter,
+        })
+        .filter(|parameter| parameter["in"] == "query")
+        .map(|parameter| parameter["name"].as_str().unwrap())
+        .collect()
+}
+
+/// What an answer of an operation holds at a path such as `spec.volumes[0].nfs`.
+pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Result<Kind, String> {
+    let (_, operation) = operation(root, id);
+    let answers = operation["responses"].as_object().unwrap();
+    let (_, answer) = answers
+        .iter()
+        .find(|(status, answer)| status.starts_with('2') && answer.get("content").is_some())
+        .ok_or_else(|| format!("{id}: no answer"))?;
+    let mut kind = description.named(schema(answer));
+    for step in path.split('.') {
+        let (name, indices) = match step.split_once('[') {
+            Some((name, indices)) => (name, indices.matches(']').count()),
+            None => (step, 0),
+        };
+        kind = match kind {
+            Kind::Object(schema) => match description.fields(&schema).remove(name) {
+                Some(kind) => kind,
+                None => return Err(format!("{id} {path}: {schema} has no {name}")),
+            },
+            Kind::Map { inner, .. } => *inner,
+            Kind::Any => Kind::Any,
+            kind => return Err(format!("{id} {path}: {kind:?} has no {name}")),
+        };
+        for _ in 0..indices {
+            kind = match kind {
+                Kind::List(inner) => *inner,
+                Kind::Any => Kind::Any,
+                kind => return Err(format!("{id} {path}: {kind:?} is no list")),
+            };
+        }
+    }
+    Ok(kind)
+}
+
+/// Whether a value can be what the description says.
+fn fits(kind: &Kind, value: &Value) -> bool {
+    match kind {
+        Kind::Integer => value.is_i64(),
+        Kind::Number => value.is_number(),
+        Kind::Flag => value.is_boolean(),
+        Kind::Text => value.is_string(),
+        Kind::Open(known) => known.iter().any(|known| value == known),
+        Kind::Object(_) | Kind::Map { .. } => value.is_object(),
+        Kind::List(inner) => {
+            let list = value.as_array();
+            list.is_some_and(|list| list.iter().all(|value| fits(inner, value)))
+        }
+        Kind::Any => true,
+    }
+}
+
+/// The operation whose answer was asserted.
+fn asserted_in(entry: &Value) -> &str {
+    match text(entry, "asserted_in") {
+        "details" => "ShowTrainingJobDetails",
+        "the list" | "the answer" => text(entry, "operation"),
+        named => named.split([' ', ',']).next().unwrap(),
+    }
+}
+
+#[test]
+fn what_was_asserted_of_answers_is_described() {
+    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let description = Description::read();
+    let (mut asserts, mut surprises) = (0, Vec::new());
+    for entry in entries() {
+        for assert in entry["asserts"].as_array().into_iter().flatten() {
+            asserts += 1;
+            let path = text(assert, "path");
+            match at(&description, &root, asserted_in(&entry), path) {
+                Err(_) if assert["is"] == "absent-or-empty" => {}
+                Err(why) => surprises.push(why),
+                // A text in parentheses speaks of the value.
+                Ok(kind) if assert["is"] == "equal" && !fits(&kind, &assert["value"]) => {
+                    if !assert["value"]
+                        .as_str()
+                        .is_some_and(|text| text.starts_with('('))
+                    {
+                        surprises.push(format!("{path}: {kind:?} is not {}", assert["value"]));
+                    }
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    assert_eq!(surprises, Vec::<String>::new());
+    assert_eq!(asserts, 405);
+}
