@@ -228,7 +228,7 @@ impl CreateJob {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
         let mut report = Report::default();
-        limits::check(limits::BODY, &draft.root(), &mut report.violations);
+        limits::check(limits::BODY, &draft.root(), &mut report);
         rules::check(&draft, &mut report);
         let algorithm = self.algorithm_facts(algorithm_of(&body));
         if let Some(algorithm) = algorithm {
