@@ -56,7 +56,7 @@ pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// Whether an engine of the platform is named, which an image may then stand in for.
+/// True where an engine of the platform is named, which an image may then replace.
 fn names_engine(draft: &Draft<'_>) -> bool {
     ["engine_id", "engine_name"]
         .iter()
@@ -164,7 +164,7 @@ pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// What stands before the first slash is a registry if it has a dot or a port.
+/// The part before the first slash is a registry if it has a dot or a port.
 pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let has_registry = |url: &str| {
         let host = url.split_once('/').map(|(host, _)| host);

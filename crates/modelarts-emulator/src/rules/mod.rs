@@ -55,7 +55,7 @@ const fn rule(
     Rule { name, basis, check }
 }
 
-/// All of them, in the order in which they are looked at.
+/// All of them, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     rule("kind-of-cloud", Must, extras::kind),
     rule("tasks-or-spec", Advice, extras::tasks_or_spec),

@@ -58,7 +58,7 @@ pub(super) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether the request itself says what to run, and needs to.
+/// True for a job that must name its code itself.
 fn says_code(draft: &Draft<'_>) -> bool {
     draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes()
 }
@@ -67,7 +67,7 @@ fn engine_has(draft: &Draft<'_>, name: &str) -> bool {
     draft.has(&format!("/algorithm/engine/{name}"))
 }
 
-/// Whether an engine of the platform is named, which an image may then stand in for.
+/// True where an engine of the platform is named, which an image may then replace.
 fn names_engine(draft: &Draft<'_>) -> bool {
     engine_has(draft, "engine_id") || engine_has(draft, "engine_name")
 }
@@ -143,7 +143,7 @@ pub(super) fn engine_id_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// What stands before the first slash is a registry if it has a dot or a port.
+/// The part before the first slash is a registry if it has a dot or a port.
 pub(super) fn image_without_registry(draft: &Draft<'_>) -> Result<(), ApiError> {
     let image = draft.text("/algorithm/engine/image_url");
     let host = image.and_then(|image| Some(image.split_once('/')?.0));

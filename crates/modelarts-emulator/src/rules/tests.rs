@@ -244,7 +244,7 @@ fn rules_behind_the_table_of_fields() {
     assert_eq!(says("input-named", tuning), "");
 }
 
-/// What breaks advice is taken: no advice is the answer to a creation.
+/// A body that breaks only advice is taken.
 #[test]
 fn advice_refuses_nothing() {
     let place = place(Cloud::Otc);

@@ -57,7 +57,7 @@ pub(super) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// What a case is expected to break: the code and a part of the message.
+/// The status, the code and a part of the message that a case is refused with.
 pub(super) type Break = (u16, u16, &'static str);
 
 /// Rule, body, break or none.
