@@ -285,6 +285,11 @@ mod tests {
                 501,
                 "several",
             ),
+            (
+                sound("x", json!([{"name": "luck"}])),
+                501,
+                "the search algorithm",
+            ),
         ] {
             let error = read(search).unwrap_err();
             assert_eq!(error.status.as_u16(), status);

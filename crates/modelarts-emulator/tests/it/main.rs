@@ -43,5 +43,6 @@ mod signing;
 mod simulated;
 mod storage;
 mod support;
+mod taken_jobs;
 mod traffic;
 mod tuning;
