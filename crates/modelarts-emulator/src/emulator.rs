@@ -268,6 +268,7 @@ pub struct Builder {
     public_nodes: u32,
     users: Vec<User>,
     password: Option<String>,
+    high_priority: bool,
     quota: Option<u32>,
     one_job_per_output: bool,
     show_secrets: bool,
@@ -311,6 +312,7 @@ impl Default for Builder {
             public_nodes: u32::MAX,
             users: Vec::new(),
             password: None,
+            high_priority: false,
             quota: None,
             one_job_per_output: false,
             show_secrets: false,
@@ -378,6 +380,13 @@ impl Builder {
     /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or none.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
+        self
+    }
+
+    /// Whether the first user may give jobs the priority 3, which the service does not grant by
+    /// default. Default: as the user says.
+    pub fn high_priority(mut self, on: bool) -> Self {
+        self.high_priority = on;
         self
     }
 
@@ -601,6 +610,7 @@ impl Builder {
                 }
             }
             first.password = self.password.or(first.password.take());
+            first.may_set_high_priority |= self.high_priority;
         }
         let pools = if self.pools.is_empty() {
             Pool::defaults()

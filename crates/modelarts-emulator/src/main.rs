@@ -75,6 +75,9 @@ struct Serve {
     /// Password of the first user, for POST /v3/auth/tokens.
     #[arg(long, value_name = "PASSWORD")]
     password: Option<String>,
+    /// Let the first user give jobs the priority 3, which takes a permission of its own.
+    #[arg(long)]
+    high_priority: bool,
     /// JSON file with a list of users: name, password, domain, project_id, project_name,
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
@@ -376,6 +379,9 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     }
     if let Some(password) = arguments.password {
         builder = builder.password(password);
+    }
+    if arguments.high_priority {
+        builder = builder.high_priority(true);
     }
     if let Some(path) = arguments.datasets {
         builder = builder.datasets(path);

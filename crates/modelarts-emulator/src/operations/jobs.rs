@@ -211,10 +211,15 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
     let body = Field::root(&body);
     let action = body.required("action_type")?.text()?;
     call.read(|_| ())?;
+    if action == "restart" {
+        return Err(ApiError::not_modelled(
+            "the action restart, which no document describes",
+        ));
+    }
     if action != "terminate" {
         return Err(match call.core.choices.unknown_action {
             UnknownAction::Documented => ApiError::action_type(action),
-            // The text that was seen; what a restart does nobody has written down.
+            // The text that was seen.
             UnknownAction::Seen => {
                 ApiError::invalid_parameter("action_type must be one of [terminate restart]")
             }

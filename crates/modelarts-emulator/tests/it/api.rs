@@ -326,15 +326,18 @@ async fn only_active_jobs_are_terminated_and_only_so() {
             "Invalid parameter(action_type must be a string).",
         ),
         (
-            json!({"action_type": "restart"}),
-            2812,
-            "Unsupported action type:restart",
+            json!({"action_type": "stop"}),
+            2788,
+            "Invalid parameter(action_type must be one of [terminate restart]).",
         ),
     ] {
         let reply = site.client.post(&path, &body).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
         assert_eq!(reply.json()["error_msg"], message);
     }
+    let restart = json!({"action_type": "restart"});
+    let reply = site.client.post(&path, &restart).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
     let reply = site.terminate(&id).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED);
     let job = reply.json();

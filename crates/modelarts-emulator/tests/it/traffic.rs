@@ -26,7 +26,11 @@ use crate::json_schema;
 
 /// Operation, and the part of a request in which the service takes less than the description asks
 /// clients for (openapi/SOURCES.md).
-const STRICTER: [(&str, &str); 1] = [("ListTrainingJobs", "/filters/")];
+const STRICTER: [(&str, &str); 3] = [
+    ("ListTrainingJobs", "/filters/"),
+    ("ChangeAlgorithm", ": \"job_config\" is a required property"),
+    ("ChangeTrainingExperiment", "/description: \"\" is shorter"),
+];
 
 /// The description, taken apart.
 pub(crate) struct Description {
