@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::Moment;
 use crate::environment;
 use crate::events::{Event, Wording};
+use crate::lifecycle::State;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::store::{Job, task_name};
 
@@ -18,14 +19,18 @@ pub(crate) enum UserName<'a> {
 /// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
+    let given = job.given();
     let mut shown = json!({
         "kind": "job",
-        "metadata": metadata(job, user),
+        "metadata": metadata(job, &given, user),
         "status": status(job, now),
         "algorithm": algorithm(&job.request),
-        "spec": spec(&job.request),
+        "spec": spec(&job.request, &given),
     });
-    echo(&mut shown, &job.request.given, "", &["endpoints"]);
+    let endpoints = endpoints(job, &given);
+    if !endpoints.is_empty() {
+        shown["endpoints"] = endpoints.into();
+    }
     shown
 }
 
@@ -41,7 +46,45 @@ fn echo(shown: &mut Value, given: &Value, parent: &str, names: &[&str]) {
     }
 }
 
-fn metadata(job: &Job, user: UserName<'_>) -> Value {
+/// The applications that an annotation asks for, and their names in `endpoints`.
+const APPLICATIONS: [(&str, &str); 3] = [
+    ("jupyter-lab/enable", "jupyter_lab"),
+    ("tensorboard/enable", "tensorboard"),
+    ("mindstudio-insight/enable", "mindstudio_insight"),
+];
+
+/// The ways into a job that were asked for. Addresses and tokens are there while it runs; on this
+/// machine nothing answers at them.
+fn endpoints(job: &Job, given: &Value) -> Map<String, Value> {
+    let mut endpoints = Map::new();
+    let runs = job.state == State::Running;
+    let mut shown = json!({});
+    echo(&mut shown, given, "", &["endpoints"]);
+    if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
+        if runs {
+            let urls = job.tasks().zip(0..).map(|(task, index)| {
+                let address = environment::address(&job.id, index);
+                json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
+            });
+            ssh["task_urls"] = urls.collect();
+        }
+        endpoints.insert("ssh".to_owned(), ssh.take());
+    }
+    for (annotation, name) in APPLICATIONS {
+        let asked = &given["metadata"]["annotations"][annotation];
+        if runs && *asked == "true" {
+            let address = environment::address(&job.id, 0);
+            let endpoint = json!({
+                "url": format!("https://{address}/{name}"),
+                "token": job.id.replace('-', ""),
+            });
+            endpoints.insert(name.to_owned(), endpoint);
+        }
+    }
+    endpoints
+}
+
+fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
     let request = &job.request;
     let mut metadata = json!({
         "id": job.id,
@@ -54,14 +97,11 @@ fn metadata(job: &Job, user: UserName<'_>) -> Value {
             UserName::Known(name) => name,
         },
     });
-    if let Some(annotations) = &request.annotations {
-        metadata["annotations"] = Value::Object(annotations.clone());
-    }
     echo(
         &mut metadata,
-        &request.given,
+        given,
         "/metadata",
-        &["training_experiment_reference"],
+        &["annotations", "training_experiment_reference"],
     );
     metadata
 }
@@ -156,7 +196,13 @@ fn algorithm(request: &JobRequest) -> Value {
     if !request.outputs.is_empty() {
         put("outputs", request.outputs.iter().map(channel).collect());
     }
-    put("engine", Value::Object(request.engine.clone()));
+    // With empty texts, as it came.
+    let mut engine = request.given["algorithm"]["engine"].clone();
+    match engine.as_object_mut() {
+        Some(members) => members.retain(|_, value| !value.is_null()),
+        None => engine = json!({}),
+    }
+    put("engine", engine);
     if request
         .given
         .pointer("/algorithm/policies")
@@ -183,7 +229,14 @@ fn algorithm(request: &JobRequest) -> Value {
         &mut algorithm,
         &request.given,
         "/algorithm",
-        &["id", "summary"],
+        &[
+            "id",
+            "subscription_id",
+            "item_version_id",
+            "autosearch_config_path",
+            "autosearch_framework_path",
+            "summary",
+        ],
     );
     algorithm
 }
@@ -192,7 +245,7 @@ fn parameter(parameter: &Parameter) -> Value {
     json!({
         "name": parameter.name,
         "description": parameter.description,
-        "i18n_description": null,
+        "i18n_description": parameter.i18n_description,
         "value": parameter.value,
         "constraint": parameter.constraint.clone().unwrap_or_else(|| json!({
             "type": "String",
@@ -211,9 +264,12 @@ fn channel(channel: &Channel) -> Value {
         "local_dir": channel.local_dir.to_string(),
         "remote": match &channel.place {
             Place::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
-            Place::DataSet { id, version } => json!({
-                "dataset": {"id": id, "version_id": version.as_deref().unwrap_or_default()},
-            }),
+            Place::DataSet { id, version } => {
+                let version = version.as_deref().unwrap_or_default();
+                // The service works it out from the two ids.
+                let url = format!("/{id}/{version}/");
+                json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
+            }
         },
     });
     for (name, value) in &channel.echo {
@@ -231,8 +287,7 @@ fn channel(channel: &Channel) -> Value {
     shown
 }
 
-/// Without `auto_stop` and `notification`: the service does not give them back (domain.md 9.8).
-fn spec(request: &JobRequest) -> Value {
+fn spec(request: &JobRequest, given: &Value) -> Value {
     let mut resource = json!({
         "policy": "regular",
         "node_count": request.node_count,
@@ -240,39 +295,44 @@ fn spec(request: &JobRequest) -> Value {
     if let Some(flavor_id) = &request.flavor_id {
         resource["flavor_id"] = flavor_id.as_str().into();
     }
-    match &request.pool_id {
-        Some(pool_id) => resource["pool_id"] = pool_id.as_str().into(),
-        None => {
-            if let Some(flavor) = request.flavor() {
-                resource["flavor_name"] = flavor.name.into();
-                resource["flavor_detail"] = flavor.detail();
-            }
+    if let Some(flavor) = request.flavor() {
+        resource["flavor_name"] = flavor.name.into();
+        // Of public flavors only.
+        if request.pool_id.is_none() {
+            resource["flavor_detail"] = flavor.detail();
         }
     }
-    let mut spec = Map::new();
-    spec.insert("resource".into(), resource);
-    match &request.log_export {
-        LogExport::NotGiven => {}
-        LogExport::Blank => {
-            spec.insert("log_export_path".into(), json!({}));
-        }
-        LogExport::To(path) => {
-            spec.insert(
-                "log_export_path".into(),
-                json!({"obs_url": path.to_string()}),
-            );
-        }
+    echo(
+        &mut resource,
+        given,
+        "/spec/resource",
+        &[
+            "pool_id",
+            "pool_group_id",
+            "main_container_customized_flavor",
+        ],
+    );
+    let mut spec = json!({"resource": resource, "runtime_type": request.runtime_type()});
+    let mut path = match &request.log_export {
+        LogExport::NotGiven => Value::Null,
+        LogExport::Blank => json!({}),
+        LogExport::To(path) => json!({"obs_url": path.to_string()}),
+    };
+    if !path.is_null() {
+        echo(&mut path, given, "/spec/log_export_path", &["host_path"]);
+        spec["log_export_path"] = path;
     }
-    let mut spec = Value::Object(spec);
     echo(
         &mut spec,
-        &request.given,
+        given,
         "/spec",
         &[
             "volumes",
             "schedule_policy",
             "custom_metrics",
-            "runtime_type",
+            "auto_stop",
+            "notification",
+            "log_export_config",
         ],
     );
     spec

@@ -18,6 +18,9 @@ use crate::obs::ObsPath;
 use crate::rules::Annotations;
 use crate::tuning::Tuning;
 
+/// `spec.runtime_type` of a job whose request does not say.
+pub(crate) const RUNTIME_TYPE: &str = "production";
+
 /// A checked request. The default is that of a job whose request is still to be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
@@ -73,6 +76,8 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) description: String,
+    /// The description in another language; null if there is none.
+    pub(crate) i18n_description: Value,
     pub(crate) constraint: Option<Value>,
 }
 
@@ -205,6 +210,14 @@ impl JobRequest {
         asked.and_then(Value::as_i64).unwrap_or(1)
     }
 
+    /// `spec.runtime_type`.
+    pub(crate) fn runtime_type(&self) -> &str {
+        match self.text("/spec/runtime_type") {
+            "" => RUNTIME_TYPE,
+            given => given,
+        }
+    }
+
     /// A text of the body, by its JSON pointer; empty if it is not there.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let value = self.given.pointer(pointer);
@@ -288,6 +301,10 @@ fn parameters(algorithm: &Field<'_>) -> Result<Vec<Parameter>, ApiError> {
             name: item.required("name")?.text()?.to_owned(),
             value: item.text_of("value")?.unwrap_or_default().to_owned(),
             description: item.text_of("description")?.unwrap_or_default().to_owned(),
+            i18n_description: item
+                .get("i18n_description")?
+                .map(|field| field.value().clone())
+                .unwrap_or_default(),
             constraint: item.get("constraint")?.map(|field| field.value().clone()),
         });
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::algorithms;
 use crate::answer::Answer;
@@ -17,6 +17,7 @@ use crate::events::{EventKind, Level};
 use crate::lifecycle::{State, Stop};
 use crate::render::{self, UserName};
 use crate::request::JobRequest;
+use crate::rules::fields::{Fate, Line, Need, Type};
 use crate::rules::{self, Draft, is_name};
 use crate::search::Search;
 use crate::store::Job;
@@ -86,31 +87,53 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
     ok(call.read(|job| render::job(job, UserName::Known(&job.user_name), now))?)
 }
 
-/// The description at any time, the priority while the job waits (domain.md 2.4).
+/// What can be changed of a job.
+#[rustfmt::skip]
+const CHANGES: &[Line] = &[
+    ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
+    ("spec", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.notification", Type::Object, Need::Optional, Fate::Echoed),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Echoed),
+    ("spec.notification.events", Type::List, Need::Required, Fate::Echoed),
+    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Echoed),
+    ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
+    ("endpoints", Type::Object, Need::Optional, Fate::Echoed),
+    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Echoed),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Echoed),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Echoed),
+    ("metadata", Type::Object, Need::Optional, Fate::Echoed),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Echoed),
+];
+
+/// The description at any time, the priority while the job waits. What else can be changed, is
+/// shown.
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let body = call.json()?;
-    let body = Field::root(&body);
-    let description = body.get("description")?;
-    let description = description.map(|field| field.up_to(256)).transpose()?;
-    let mut priority = None;
-    let mut preemptible = None;
-    if let Some(spec) = body.get("spec")?
-        && let Some(policy) = spec.get("schedule_policy")?
-    {
-        if let Some(field) = policy.get("priority")? {
-            priority = Some(field.integer()?);
-            if !(1..=3).contains(&field.integer()?) {
-                return Err(field.must("be between 1 and 3"));
-            }
-            if priority == Some(3) && !call.user.may_set_high_priority {
-                return Err(ApiError::no_permission(
-                    "modelarts:trainJob:setHighPriority",
-                ));
-            }
-        }
-        if let Some(field) = policy.get("preemptible")? {
-            let said = field.value().as_bool();
-            preemptible = Some(said.ok_or_else(|| field.must("be true or false"))?);
+    rules::against(CHANGES, &body)?;
+    let description = body["description"].as_str();
+    let policy = &body["spec"]["schedule_policy"];
+    let priority = policy["priority"].as_i64();
+    let preemptible = policy["preemptible"].as_bool();
+    if priority == Some(3) && !call.user.may_set_high_priority {
+        return Err(ApiError::no_permission(
+            "modelarts:trainJob:setHighPriority",
+        ));
+    }
+    let mut changed = Value::Object(Map::new());
+    for (place, value) in [
+        (&["spec", "notification"][..], &body["spec"]["notification"]),
+        (&["spec", "schedule_policy", "priority"], &policy["priority"]),
+        (
+            &["spec", "schedule_policy", "preemptible"],
+            &policy["preemptible"],
+        ),
+        (&["endpoints"], &body["endpoints"]),
+        (&["metadata", "annotations"], &body["metadata"]["annotation"]),
+    ] {
+        if !value.is_null() {
+            *place.iter().fold(&mut changed, |at, name| &mut at[*name]) = value.clone();
         }
     }
     let moved = call.update(|job| {
@@ -124,6 +147,9 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
         }
         if let Some(description) = description {
             description.clone_into(&mut job.description);
+        }
+        if let Value::Object(changed) = &changed {
+            job.change(changed);
         }
         job.priority = priority.unwrap_or(job.priority);
         job.preemptible = preemptible.unwrap_or(job.preemptible);
