@@ -2,7 +2,7 @@
 //! resources and record, heterogeneous tasks, fine-tuning. Their types and limits are checked, as
 //! the service does it; a sound request for them is 501.
 
-use super::fields::Fate::Refused;
+use super::fields::Fate::{Echoed, Refused};
 use super::fields::Line;
 use super::fields::Need::{Optional, Required};
 use super::fields::Type::{
@@ -15,9 +15,9 @@ const MANY: usize = usize::MAX;
 pub(super) const UNMODELLED: &[Line] = &[
     ("spec.retention", Object, Optional, Refused),
     ("spec.retention.policy", OneOf(&["enabled", "disabled"]), Optional, Refused),
-    ("spec.log_export_config", Object, Optional, Refused),
-    ("spec.log_export_config.version", OneOf(&["v0", "v1"]), Optional, Refused),
-    ("spec.log_export_config.rotation_enabled", Bool, Optional, Refused),
+    ("spec.log_export_config", Object, Optional, Echoed),
+    ("spec.log_export_config.version", OneOf(&["v0", "v1"]), Optional, Echoed),
+    ("spec.log_export_config.rotation_enabled", Bool, Optional, Echoed),
     ("spec.output_model", Object, Optional, Refused),
     ("spec.output_model.obs", Object, Optional, Refused),
     ("spec.output_model.obs.obs_path", Text, Required, Refused),
