@@ -124,13 +124,19 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
     let mut changed = Value::Object(Map::new());
     for (place, value) in [
         (&["spec", "notification"][..], &body["spec"]["notification"]),
-        (&["spec", "schedule_policy", "priority"], &policy["priority"]),
+        (
+            &["spec", "schedule_policy", "priority"],
+            &policy["priority"],
+        ),
         (
             &["spec", "schedule_policy", "preemptible"],
             &policy["preemptible"],
         ),
         (&["endpoints"], &body["endpoints"]),
-        (&["metadata", "annotations"], &body["metadata"]["annotation"]),
+        (
+            &["metadata", "annotations"],
+            &body["metadata"]["annotation"],
+        ),
     ] {
         if !value.is_null() {
             *place.iter().fold(&mut changed, |at, name| &mut at[*name]) = value.clone();

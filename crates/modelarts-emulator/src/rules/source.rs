@@ -23,31 +23,30 @@ pub(super) fn one(draft: &Draft<'_>) -> Result<(), ApiError> {
     if id && subscription {
         return broken("algorithm.id must not stand beside algorithm.subscription_id");
     }
-    if !(id || subscription) {
+    if !id {
         return Ok(());
     }
-    let by = if id { "id" } else { "subscription_id" };
     for name in ["code_dir", "boot_file", "command"] {
         if draft.has(&format!("/algorithm/{name}")) {
             return broken(&format!(
-                "algorithm.{name} must not stand beside algorithm.{by}"
+                "algorithm.{name} must not stand beside algorithm.id"
             ));
         }
     }
     for name in ["engine_id", "engine_name", "engine_version", "image_url"] {
         if draft.has(&format!("/algorithm/engine/{name}")) {
-            return broken(&format!(
-                "algorithm.engine must not stand beside algorithm.{by}"
-            ));
+            return broken("algorithm.engine must not stand beside algorithm.id");
         }
     }
     Ok(())
 }
 
-/// Subscriptions come from a gallery; there is none, so none of theirs is found.
+/// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
+/// one: that code runs.
 pub(super) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
     let unknown = draft.has("/algorithm/id") && draft.stored.is_none();
-    if unknown || draft.has("/algorithm/subscription_id") {
+    let own = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
+    if unknown || (draft.has("/algorithm/subscription_id") && !own) {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(())

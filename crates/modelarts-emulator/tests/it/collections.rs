@@ -278,7 +278,9 @@ async fn experiments_count_their_jobs() {
     for (query, taken) in [("", true), ("&workspace_id=w", false)] {
         let check = site
             .client
-            .get(&format!("/training-experiment-names?experiment_name=renamed{query}"))
+            .get(&format!(
+                "/training-experiment-names?experiment_name=renamed{query}"
+            ))
             .await;
         assert_eq!(check.json(), json!({"is_duplicate": taken}));
     }

@@ -14,6 +14,7 @@ mod choices;
 mod collections;
 mod control;
 mod copies;
+mod details;
 mod durable;
 mod endless_log;
 mod events;

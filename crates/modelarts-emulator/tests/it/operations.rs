@@ -71,10 +71,7 @@ async fn description_and_priority_change() {
     let reply = put(&site, &format!("/training-jobs/{third}"), priority(3)).await;
     assert_eq!(reply.status, StatusCode::OK);
     let details = site.details(&third).await;
-    assert_eq!(
-        details["spec"]["schedule_policy"],
-        json!({"priority": 3})
-    );
+    assert_eq!(details["spec"]["schedule_policy"], json!({"priority": 3}));
     running.let_through().await;
     let next = gate.reached().await;
     assert_eq!(site.phase(&third).await, "Running");

@@ -34,7 +34,7 @@ const STRICTER: [(&str, &str); 3] = [
 
 /// The description, taken apart.
 pub(crate) struct Description {
-    root: Value,
+    pub(crate) root: Value,
     components: Value,
     operations: Vec<Operation>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
@@ -337,7 +337,7 @@ fn is_name(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     let mut value = value;
     while let Some(reference) = value.get("$ref").and_then(Value::as_str) {
         value = root.pointer(reference.trim_start_matches('#')).unwrap();
