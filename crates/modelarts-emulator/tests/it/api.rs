@@ -110,6 +110,9 @@ async fn a_creation_is_answered_in_the_documented_shape() {
                     },
                 },
                 "log_export_path": {},
+                "auto_stop": {"time_unit": "HOURS", "duration": 1},
+                "notification": {"topic_urn": "urn", "events": ["JobFailed"]},
+                "runtime_type": "production",
             },
         })
     );
