@@ -45,6 +45,7 @@ mod engines;
 mod environment;
 mod error;
 mod error_table;
+mod event_language;
 mod event_query;
 mod events;
 mod failure;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Moment;
 use crate::environment;
-use crate::events::{Event, Wording};
+use crate::events::Event;
 use crate::lifecycle::State;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::store::{Job, task_name};
@@ -349,12 +349,12 @@ pub(crate) fn task(job: &Job, index: u32, schedule_count: u32) -> Value {
     })
 }
 
-/// One event.
-pub(crate) fn event(event: &Event, wording: Wording) -> Value {
+/// One event with its text.
+pub(crate) fn event(event: &Event, message: String) -> Value {
     json!({
         "time": event.time.rfc3339(),
         "level": event.kind.level().as_str(),
-        "message": event.kind.message(wording),
+        "message": message,
         "source": event.kind.source(),
     })
 }

@@ -20,6 +20,7 @@ use crate::call::Call;
 use crate::control;
 use crate::core::Core;
 use crate::error::ApiError;
+use crate::event_language::Language;
 use crate::faults::Fault;
 use crate::gate::{self, Admitted};
 use crate::guard;
@@ -225,6 +226,7 @@ async fn respond(
         ids,
         query: parts.uri.query().unwrap_or_default(),
         body,
+        language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
     recorded.status = answer.status().as_u16();

@@ -13,7 +13,7 @@ use crate::choices::{DeleteActive, StopAgain, UnknownAction};
 use crate::driver;
 use crate::error::ApiError;
 use crate::event_query::EventQuery;
-use crate::events::{EventKind, Level};
+use crate::events::{Event, EventKind, Level};
 use crate::lifecycle::{State, Stop};
 use crate::render::{self, UserName};
 use crate::request::JobRequest;
@@ -277,7 +277,8 @@ pub(super) fn events(call: &Call<'_>) -> Outcome {
     let query = EventQuery::read(call.query, call.core.choices.events_offset)?;
     call.read(|_| ())?;
     let events = call.core.store.events(call.job_id())?;
-    ok(query.answer(&events, call.core.wording))
+    let text = |event: &Event| event.kind.text(call.core.wording, call.language);
+    ok(query.answer(&events, text))
 }
 
 /// A bare list.
@@ -297,13 +298,15 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
 pub(super) fn stages(call: &Call<'_>) -> Outcome {
     let id = call.job_id();
     call.read(|_| ())?;
-    let mut records: Vec<Vec<(&'static str, &'static str, crate::clock::Moment)>> = Vec::new();
+    let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
     for event in call.core.store.events(id)? {
         let (name, message) = match &event.kind {
-            EventKind::Queuing => ("scheduling", "Waiting for resources"),
-            EventKind::PodStarted { .. } => ("preparing", "Preparing the environment"),
-            EventKind::Running => ("running", "Running"),
-            kind if kind.is_final() => ("end", "Ended"),
+            EventKind::Queuing => ("scheduling", ("Waiting for resources", "等待资源")),
+            EventKind::PodStarted { .. } => {
+                ("preparing", ("Preparing the environment", "准备环境"))
+            }
+            EventKind::Running => ("running", ("Running", "运行中")),
+            kind if kind.is_final() => ("end", ("Ended", "已结束")),
             _ => continue,
         };
         if name == "scheduling" || records.is_empty() {
@@ -320,14 +323,14 @@ pub(super) fn stages(call: &Call<'_>) -> Outcome {
         .iter()
         .enumerate()
         .map(|(at, stages)| {
-            let shown = stages.iter().enumerate().map(|(at, (name, message, start))| {
+            let shown = stages.iter().enumerate().map(|(at, (name, (english, chinese), start))| {
                 let end = stages.get(at + 1).map(|(_, _, next)| next);
                 let end = end.or((*name == "end").then_some(start));
                 json!({
                     "job_id": id,
                     "name": name,
-                    "en_message": message,
-                    "zh_message": message,
+                    "en_message": english,
+                    "zh_message": chinese,
                     "start_time": start.rfc3339(),
                     "end_time": end.map(|end| end.rfc3339()).unwrap_or_default(),
                     "stage_order": orders.iter().position(|order| order == name).unwrap_or(0) + 1,
