@@ -263,6 +263,7 @@ pub struct Builder {
     datasets: Option<PathBuf>,
     nfs: Option<PathBuf>,
     log_cap: u64,
+    least_disk: u64,
     install_packages: bool,
     restart_on: RestartOn,
     public_nodes: u32,
@@ -307,6 +308,7 @@ impl Default for Builder {
             datasets: None,
             nfs: None,
             log_cap: 1 << 30,
+            least_disk: 100 << 20,
             install_packages: true,
             restart_on: RestartOn::default(),
             public_nodes: u32::MAX,
@@ -496,6 +498,13 @@ impl Builder {
         self
     }
 
+    /// How many bytes must be free where jobs have their directories: less fails the pre-check of
+    /// jobs that may run again. Default: 100 MiB; the service asks for 32 GB.
+    pub fn least_disk(mut self, bytes: u64) -> Self {
+        self.least_disk = bytes;
+        self
+    }
+
     /// Whether packages from `requirements.txt` are installed, into a virtual environment of the
     /// job. Default: yes. Where that fails, an event and the log say so, and the job goes on.
     pub fn install_packages(mut self, install: bool) -> Self {
@@ -583,6 +592,7 @@ impl Builder {
                     nfs: self.nfs.clone(),
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
+                    least_disk: self.least_disk,
                     install_packages: self.install_packages,
                     temporary: removed,
                 };

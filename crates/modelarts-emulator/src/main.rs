@@ -94,6 +94,9 @@ struct Serve {
     /// Most bytes of a log.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
     log_cap: u64,
+    /// Bytes that must be free, or the pre-check of jobs with fault-tolerance/job-retry-num fails.
+    #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
+    least_disk: u64,
     /// After which failures jobs with fault-tolerance/job-retry-num run again.
     #[arg(long, value_enum, default_value_t = Restart::AnyFailure)]
     restart_on: Restart,
@@ -330,6 +333,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
             Restart::AnyFailure => RestartOn::AnyFailure,
         })
         .log_cap(arguments.log_cap)
+        .least_disk(arguments.least_disk)
         .job_quota(arguments.job_quota)
         .one_job_per_output(arguments.one_job_per_output)
         .show_secrets(arguments.show_secrets)

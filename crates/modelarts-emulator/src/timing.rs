@@ -32,6 +32,9 @@ pub struct Timing {
     pub grace: Duration,
     /// How long a job that runs again may wait for nodes: 30 minutes. An upper bound, too.
     pub requeue: Duration,
+    /// How long code, inputs and packages may take to arrive: 1 hour \[i\]. An upper bound, and of
+    /// real copies, so no factor makes it shorter.
+    pub preparing: Duration,
 }
 
 impl Timing {
@@ -50,6 +53,7 @@ impl Timing {
             deleting: Duration::from_secs(10),
             grace: Duration::from_secs(30),
             requeue: Duration::from_secs(30 * 60),
+            preparing: Duration::from_secs(60 * 60),
         }
     }
 
@@ -68,6 +72,7 @@ impl Timing {
             deleting: Duration::ZERO,
             grace: Duration::from_secs(5),
             requeue: Duration::from_secs(30 * 60),
+            preparing: Duration::from_secs(60 * 60),
         }
     }
 
@@ -97,6 +102,7 @@ impl Timing {
             deleting: scaled(documented.deleting),
             grace: scaled(documented.grace).max(Self::instant().grace),
             requeue: scaled(documented.requeue),
+            preparing: documented.preparing,
         }
     }
 }

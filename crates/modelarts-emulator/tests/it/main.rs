@@ -29,6 +29,7 @@ mod kills;
 mod logs;
 mod operations;
 mod packages;
+mod preparing;
 #[cfg(feature = "cli")]
 mod program;
 mod refused_jobs;

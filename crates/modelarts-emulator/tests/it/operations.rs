@@ -15,7 +15,7 @@ pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
 }
 
 /// A GET, signed at the time of a clock that is not the wall's.
-async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
+pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
     let target = format!("/v2/{}{below}", site.emulator.project_id());
     let request = site
         .client
