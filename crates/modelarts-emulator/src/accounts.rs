@@ -54,7 +54,7 @@ pub struct User {
     /// If it is there, the key is a temporary one: requests must carry it in `X-Security-Token`.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// Whether the user may give jobs the priority 3, which the service does not grant by default.
+    /// Lets the user give jobs the priority 3, which the service does not grant by default.
     /// Default: no.
     #[serde(default)]
     pub may_set_high_priority: bool,

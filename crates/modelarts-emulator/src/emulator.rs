@@ -385,8 +385,8 @@ impl Builder {
         self
     }
 
-    /// Whether the first user may give jobs the priority 3, which the service does not grant by
-    /// default. Default: as the user says.
+    /// Lets the first user give jobs the priority 3, which the service does not grant by default.
+    /// Default: as the user says.
     pub fn high_priority(mut self, on: bool) -> Self {
         self.high_priority = on;
         self

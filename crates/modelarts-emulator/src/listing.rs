@@ -148,8 +148,8 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// What a job has there: what is written into the column, where the default type of runtime is
-    /// an empty text.
+    /// The value of a job: that of the column, but for the default type of runtime, which is an
+    /// empty text there.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {

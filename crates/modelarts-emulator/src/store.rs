@@ -33,7 +33,7 @@ pub(crate) struct Job {
     pub(crate) request: Arc<JobRequest>,
     /// May be changed afterwards.
     pub(crate) description: String,
-    /// What else was changed: members that take the places of those of the request.
+    /// Changed members, which take the places of those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
     /// 1 to 3; may be changed while it waits.

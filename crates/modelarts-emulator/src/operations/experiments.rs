@@ -12,7 +12,7 @@ use crate::records::Record;
 /// The default workspace.
 const DEFAULT: &str = "0";
 
-/// What only one experiment of a project has: its name within its workspace.
+/// The key that is unique in a project: the name within its workspace.
 fn unique(workspace: &str, name: &str) -> String {
     match workspace {
         DEFAULT => name.to_owned(),

@@ -87,7 +87,7 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
     ok(call.read(|job| render::job(job, UserName::Known(&job.user_name), now))?)
 }
 
-/// What can be changed of a job.
+/// The members of a job that can be changed.
 #[rustfmt::skip]
 const CHANGES: &[Line] = &[
     ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
@@ -107,8 +107,8 @@ const CHANGES: &[Line] = &[
     ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Echoed),
 ];
 
-/// The description at any time, the priority while the job waits. What else can be changed, is
-/// shown.
+/// Changes the description at any time, the priority while the job waits. The other members are
+/// only shown.
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let body = call.json()?;
     rules::against(CHANGES, &body)?;

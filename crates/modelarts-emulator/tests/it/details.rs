@@ -296,8 +296,7 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What can be changed beside the description takes the place of what the request said, and is
-/// there after a restart.
+/// A change takes the place of the request's members, and is there after a restart.
 #[tokio::test]
 async fn a_change_is_shown() {
     let data = tempfile::tempdir().unwrap();

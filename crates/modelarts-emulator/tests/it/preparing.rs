@@ -8,7 +8,7 @@ use crate::operations::get_at;
 use crate::packages::slow_package;
 use crate::support::{Gate, Site};
 
-/// Whatever is brought in, an installation too, must be there within the limit.
+/// Code, inputs and packages must be there within the limit.
 #[tokio::test]
 async fn a_preparation_that_takes_too_long_is_ended() {
     let (site, clock) = Site::standing_still().await;
