@@ -13,7 +13,7 @@ use crate::runner::Worker;
 impl Driver {
     /// Makes all workers ready; unless the job is new, without what lies in their directories.
     pub(crate) async fn prepare(&self, new: bool) -> Result<(), Ending> {
-        let limit = self.core.clock.sleep(self.core.timing.preparing).shared();
+        let limit = self.core.clock.limit(self.core.timing.preparing).shared();
         for worker in &self.workers {
             let pod = worker.pod();
             let image = self.request.image().to_owned();
