@@ -270,6 +270,7 @@ pub struct Builder {
     password: Option<String>,
     quota: Option<u32>,
     one_job_per_output: bool,
+    strict: bool,
     show_secrets: bool,
     simulated: Option<Script>,
     choices: Choices,
@@ -313,6 +314,7 @@ impl Default for Builder {
             password: None,
             quota: None,
             one_job_per_output: false,
+            strict: false,
             show_secrets: false,
             simulated: None,
             choices: Choices::default(),
@@ -394,6 +396,14 @@ impl Builder {
         self
     }
 
+    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+    /// Default: no. Such fields are stored, given back, and named in the header
+    /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
+        self
+    }
+
     /// Shows the values of environment variables and of credentials in bodies, in
     /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: off, they are `***`.
     pub fn show_secrets(mut self, on: bool) -> Self {
@@ -441,7 +451,8 @@ impl Builder {
         self
     }
 
-    /// Whose service it is: kinds of jobs and limits differ. Default: [`Cloud::Otc`].
+    /// The cloud whose service it is: operations, kinds of jobs and limits differ. Default:
+    /// [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
@@ -625,6 +636,7 @@ impl Builder {
                 datasets: self.datasets,
                 nfs: self.nfs.is_some(),
                 obs: obs.clone(),
+                strict: self.strict,
             },
             restart_on: self.restart_on,
             choices: self.choices,

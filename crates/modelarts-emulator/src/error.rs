@@ -219,6 +219,15 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
     }
 
+    /// For the control routes of one job.
+    pub(crate) fn no_such_job(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "Emulator.0404",
+            format!("There is no job with the id {id:?}; creations and lists give ids."),
+        )
+    }
+
     pub(crate) fn internal(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
     }

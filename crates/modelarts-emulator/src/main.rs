@@ -79,8 +79,8 @@ struct Serve {
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
-    /// Whose service it is.
-    #[arg(long, value_enum, default_value_t = Whose::Otc)]
+    /// The cloud whose service it is.
+    #[arg(long, value_enum, default_value_t = Whose::Huawei)]
     cloud: Whose,
     /// Directory in which version v of data set d is d/v.
     #[arg(long, value_name = "DIR")]
@@ -118,6 +118,9 @@ struct Serve {
     /// Refuse jobs that write to where an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
+    /// Refuse jobs with documented fields that the emulator does not act on, with 501.
+    #[arg(long)]
+    strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
     #[arg(long)]
     show_secrets: bool,
@@ -329,6 +332,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
         .log_cap(arguments.log_cap)
         .job_quota(arguments.job_quota)
         .one_job_per_output(arguments.one_job_per_output)
+        .strict(arguments.strict)
         .show_secrets(arguments.show_secrets)
         .install_packages(!arguments.no_packages);
     for pool in arguments.pool {

@@ -6,6 +6,7 @@ use crate::clock::Moment;
 use crate::environment;
 use crate::events::{Event, Wording};
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
+use crate::rules::give_back;
 use crate::store::{Job, task_name};
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -26,6 +27,7 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
         "spec": spec(&job.request),
     });
     echo(&mut shown, &job.request.given, "", &["endpoints"]);
+    give_back(&mut shown, &job.request.given);
     shown
 }
 
@@ -57,12 +59,6 @@ fn metadata(job: &Job, user: UserName<'_>) -> Value {
     if let Some(annotations) = &request.annotations {
         metadata["annotations"] = Value::Object(annotations.clone());
     }
-    echo(
-        &mut metadata,
-        &request.given,
-        "/metadata",
-        &["training_experiment_reference"],
-    );
     metadata
 }
 

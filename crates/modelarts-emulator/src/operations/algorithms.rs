@@ -23,7 +23,7 @@ const FIELDS: &[Line] = &[
     ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
     ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
     ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
     ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
@@ -32,7 +32,7 @@ const FIELDS: &[Line] = &[
     ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
     ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
     ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
-    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
+    ("resource_requirements[].operator", Type::Text, Need::Optional, Fate::Echoed),
     ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
 ];
 
@@ -133,7 +133,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
             "description": text("description", ""),
             "create_time": created,
             "workspace_id": text("workspace_id", "0"),
-            "ai_project": "default-ai-project",
+            "ai_project": text("ai_project", "default-ai-project"),
             "user_name": call.user.name,
             "domain_id": call.user.domain,
             "source": "custom",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 
 use super::algorithms;
@@ -62,6 +62,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
+    let ignored = rules::ignored_header(&rules::ignored(&job.request.given));
     let shown = render::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -69,9 +70,18 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
+    let mut answer = Answer::json(StatusCode::CREATED, shown);
+    if let Some(fields) = ignored {
+        tracing::warn!(
+            job = id,
+            ?fields,
+            "the job has fields without an effect here"
+        );
+        answer = answer.header(HeaderName::from_static(rules::IGNORED), fields);
+    }
     call.core
         .spawn(driver::drive(Arc::clone(call.core), id, place));
-    Ok(Answer::json(StatusCode::CREATED, shown))
+    Ok(answer)
 }
 
 pub(super) fn list(call: &Call<'_>) -> Outcome {

@@ -8,6 +8,9 @@ mod channels;
 mod draft;
 mod extras;
 pub(crate) mod fields;
+#[cfg(test)]
+mod fields_tests;
+mod ignored;
 mod names;
 mod place;
 mod shape;
@@ -19,6 +22,7 @@ mod unmodelled;
 
 pub(crate) use draft::{Draft, Terms};
 pub(crate) use extras::Annotations;
+pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
@@ -128,13 +132,18 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boot_file is there", storage::boot_file_exists),
 ];
 
-/// The first broken rule, if there is one. What this emulator does not model comes last: a request
-/// that the service would refuse is refused as the service does it.
+/// The first broken rule, if there is one. Features that this emulator does not have come last: a
+/// request that the service would refuse is refused as the service does it. Fine-tuning comes first,
+/// as the rules of other jobs are not its own.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
+    shape::refuse_fine_tuning(draft.body)?;
     shape::check(draft.body)?;
     for rule in RULES {
         (rule.check)(draft).inspect_err(|_| tracing::debug!(rule = rule.says, "broken"))?;
     }
     shape::refuse_unmodelled(draft.body)?;
+    if draft.terms.strict {
+        ignored::refuse(draft.body)?;
+    }
     storage::servers(draft)
 }

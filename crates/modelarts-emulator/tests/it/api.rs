@@ -110,6 +110,7 @@ async fn a_creation_is_answered_in_the_documented_shape() {
                     },
                 },
                 "log_export_path": {},
+                "notification": {"topic_urn": "urn", "events": ["JobFailed"]},
             },
         })
     );

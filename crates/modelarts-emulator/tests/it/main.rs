@@ -11,6 +11,7 @@ mod acceptance;
 mod accounts;
 mod api;
 mod choices;
+mod clouds;
 mod collections;
 mod control;
 mod copies;
@@ -20,6 +21,7 @@ mod events;
 mod faults;
 #[cfg(feature = "cli")]
 mod flags;
+mod ignored;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
