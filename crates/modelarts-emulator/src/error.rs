@@ -70,7 +70,7 @@ impl ApiError {
         error
     }
 
-    // ---- the gateway (auth.md 1.10) ----
+    // ---- the gateway ----
 
     pub(crate) fn not_authenticated(reason: impl std::fmt::Display) -> Self {
         Self::gateway(
@@ -80,7 +80,16 @@ impl ApiError {
         )
     }
 
-    // ---- ModelArts (api-facts.md 5.2), those that are made in several places ----
+    /// The message is that of the gateway's list of error codes.
+    pub(crate) fn no_such_api() -> Self {
+        Self::gateway(
+            StatusCode::NOT_FOUND,
+            "APIGW.0101",
+            "The API does not exist or has not been published in the environment",
+        )
+    }
+
+    // ---- ModelArts, those that are made in several places ----
 
     pub(crate) fn duplicate_name(name: &str) -> Self {
         Self::of(2751, &[name])
