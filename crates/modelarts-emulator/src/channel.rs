@@ -153,7 +153,7 @@ fn obs(parent: &Field<'_>, name: &str) -> Result<ObsPath, ApiError> {
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
+/// `spec.volumes`, which have passed the rules.
 pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {
@@ -165,16 +165,12 @@ pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
             let Some(volume) = item.get(kind)? else {
                 continue;
             };
-            let (Some(from), Some(to)) = (volume.text_of(source)?, volume.text_of("local_path")?)
-            else {
-                continue;
-            };
             volumes.push(Volume {
                 source: match kind {
-                    "nfs" => VolumeSource::Nfs(from.to_owned()),
+                    "nfs" => VolumeSource::Nfs(volume.required(source)?.text()?.to_owned()),
                     _ => VolumeSource::Obs(obs(&volume, source)?),
                 },
-                local_path: to.to_owned(),
+                local_path: volume.required("local_path")?.text()?.to_owned(),
             });
         }
     }

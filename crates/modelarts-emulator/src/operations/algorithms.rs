@@ -32,7 +32,7 @@ const FIELDS: &[Line] = &[
     ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
     ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
     ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
-    ("resource_requirements[].operator", Type::Text, Need::Optional, Fate::Echoed),
+    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
     ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
 ];
 

@@ -30,10 +30,8 @@ struct Described {
     types: BTreeSet<String>,
     /// `minimum`, `maxLength` and so on.
     limits: BTreeMap<String, Value>,
-    /// Its values, if they are listed.
+    /// Its documented values, if they are listed.
     values: Vec<String>,
-    /// There may be other values than those.
-    open: bool,
     properties: Vec<(String, Value)>,
     required_below: BTreeSet<String>,
     items: Option<Value>,
@@ -44,11 +42,11 @@ impl Described {
     /// A schema with those that it is put together from.
     fn of(root: &Value, schema: &Value) -> Self {
         let mut described = Self::default();
-        described.add(root, schema, false);
+        described.add(root, schema);
         described
     }
 
-    fn add(&mut self, root: &Value, schema: &Value, alternative: bool) {
+    fn add(&mut self, root: &Value, schema: &Value) {
         let mut schema = schema;
         while let Some(reference) = schema["$ref"].as_str() {
             schema = root.pointer(&reference[1..]).unwrap();
@@ -74,7 +72,6 @@ impl Described {
                 self.limits.insert(limit.to_owned(), value.clone());
             }
         }
-        self.open |= alternative && schema["type"] == "string" && schema.get("enum").is_none();
         self.values.extend(texts("enum"));
         self.required_below.extend(texts("required"));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -85,9 +82,9 @@ impl Described {
             .get("additionalProperties")
             .cloned()
             .or(self.others.take());
-        for (list, alternative) in [("allOf", false), ("anyOf", true), ("oneOf", true)] {
+        for list in ["allOf", "anyOf", "oneOf"] {
             for part in schema[list].as_array().into_iter().flatten() {
-                self.add(root, part, alternative);
+                self.add(root, part);
             }
         }
     }
@@ -105,7 +102,7 @@ impl Described {
     }
 
     /// A line admits all that the description admits.
-    fn is_admitted_by(&self, (_, kind, need, fate): &Line) -> bool {
+    fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
         let values = || self.values.iter().map(String::as_str);
@@ -120,10 +117,8 @@ impl Described {
                 pattern("^[-a-zA-Z0-9_./]+$") && self.at_most(*most as f64, "maxLength")
             }
             Type::Name => pattern("^[A-Za-z0-9_-]{1,64}$"),
-            // A field that is acted on must have a value that the emulator knows.
             Type::OneOf(known) => {
-                let closed = !self.open || *fate == Fate::Acted;
-                closed && self.values.len() > 0 && values().all(|value| known.contains(&value))
+                !self.values.is_empty() && values().all(|value| known.contains(&value))
             }
             Type::Number(least, most) => {
                 let (lowest, highest) = (i64::from(i32::MIN), i64::from(i32::MAX));

@@ -133,11 +133,11 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The first broken rule, if there is one. Features that this emulator does not have come last: a
-/// request that the service would refuse is refused as the service does it. Fine-tuning comes first,
-/// as the rules of other jobs are not its own.
+/// request that the service would refuse is refused as the service does it. Fine-tuning comes before
+/// the rules, as those on code and data are not its own.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
-    shape::refuse_fine_tuning(draft.body)?;
     shape::check(draft.body)?;
+    shape::refuse_fine_tuning(draft.body)?;
     for rule in RULES {
         (rule.check)(draft).inspect_err(|_| tracing::debug!(rule = rule.says, "broken"))?;
     }

@@ -25,7 +25,7 @@ fn job() -> Value {
                 "remote_constraint": [{"data_type": "obs"}],
             }],
             "summary": {
-                "log_type": "other-tool",
+                "log_type": "tensorboard",
                 "log_dir": {"pfs": {"pfs_path": "/bucket/logs/"}},
                 "data_sources": [{"job": {"job_id": "x"}}],
             },
@@ -42,7 +42,7 @@ fn job() -> Value {
             "schedule_policy": {"required_affinity": {
                 "affinity_type": "cabinet", "affinity_group_size": 2,
             }},
-            "notification": {"topic_urn": "urn:smn:x", "events": ["JobFailed", "OtherEvent"]},
+            "notification": {"topic_urn": "urn:smn:x", "events": ["JobFailed"]},
             "custom_metrics": [{"http_get": {"path": "/metrics", "port": 10001}}],
             "runtime_type": "debug",
             "output_model": {"obs": {"obs_path": "/bucket/model/"}},
