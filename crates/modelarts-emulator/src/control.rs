@@ -148,7 +148,7 @@ async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response
     )))
 }
 
-/// Deletes all jobs, algorithms, experiments, quotas, faults and counts. Answers when the jobs have
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when the jobs have
 /// gone.
 async fn reset(State(core): State<Arc<Core>>) -> Response {
     core.faults.clear();
@@ -163,6 +163,7 @@ async fn reset(State(core): State<Arc<Core>>) -> Response {
 async fn forget(core: &Core) -> rusqlite::Result<()> {
     core.algorithms.clear()?;
     core.experiments.clear()?;
+    core.publications.clear()?;
     core.quotas.clear()?;
     let live = core.store.live();
     for id in &live {

@@ -260,6 +260,7 @@ pub struct Builder {
     cloud: Cloud,
     pools: Vec<Pool>,
     encrypted: BTreeSet<String>,
+    organizations: BTreeSet<String>,
     datasets: Option<PathBuf>,
     nfs: Option<PathBuf>,
     log_cap: u64,
@@ -304,6 +305,7 @@ impl Default for Builder {
             cloud: Cloud::default(),
             pools: Vec::new(),
             encrypted: BTreeSet::new(),
+            organizations: BTreeSet::new(),
             datasets: None,
             nfs: None,
             log_cap: 1 << 30,
@@ -477,6 +479,13 @@ impl Builder {
         self
     }
 
+    /// One more organization of the image registry that jobs can be saved to. Default: any name is
+    /// one.
+    pub fn organization(mut self, name: impl Into<String>) -> Self {
+        self.organizations.insert(name.into());
+        self
+    }
+
     /// The directory of data sets: version `v` of the data set `d` is `d/v` in there.
     /// Default: there are none.
     pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
@@ -633,6 +642,7 @@ impl Builder {
                 cloud: self.cloud,
                 pools,
                 encrypted: self.encrypted,
+                organizations: self.organizations,
                 datasets: self.datasets,
                 nfs: self.nfs.is_some(),
                 obs: obs.clone(),

@@ -103,10 +103,6 @@ impl ApiError {
         Self::of(2755, &[])
     }
 
-    pub(crate) fn code_dir() -> Self {
-        Self::of(2757, &[])
-    }
-
     pub(crate) fn boot_file() -> Self {
         Self::of(2758, &[])
     }

@@ -93,6 +93,7 @@ mod remembered;
 mod render;
 mod request;
 mod resume;
+mod roles;
 mod routes;
 mod rules;
 mod runner;

@@ -115,6 +115,9 @@ struct Serve {
     /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     encrypted_bucket: Vec<String>,
+    /// Organization of the image registry that jobs can be saved to, instead of any; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    organization: Vec<String>,
     /// Refuse jobs that write to where an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
@@ -343,6 +346,9 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     }
     for bucket in arguments.encrypted_bucket {
         builder = builder.encrypted_bucket(bucket);
+    }
+    for name in arguments.organization {
+        builder = builder.organization(name);
     }
     let mut choices = Choices::default();
     for choice in &arguments.choose {

@@ -14,7 +14,7 @@ impl Driver {
     pub(crate) async fn prepare(&self, new: bool) -> Result<Result<(), String>, Stop> {
         for worker in &self.workers {
             let pod = worker.pod();
-            let image = self.request.image().to_owned();
+            let image = worker.request.image().to_owned();
             self.note(EventKind::PodPulled {
                 pod: pod.clone(),
                 image,
@@ -65,7 +65,7 @@ impl Driver {
     async fn bring_in(&self, worker: &Worker) -> Result<Result<(), String>, Stop> {
         let runner = Arc::clone(&self.core.runner);
         let task = worker.task();
-        if self.request.code_dir.is_some() {
+        if worker.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
             self.pause(runner.download_time(worker)).await?;
@@ -89,7 +89,7 @@ impl Driver {
                 }
             }
         }
-        for (index, input) in self.request.inputs.iter().enumerate() {
+        for (index, input) in worker.request.inputs.iter().enumerate() {
             self.stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
@@ -120,7 +120,7 @@ impl Driver {
                 }
             }
         }
-        for (index, output) in self.request.outputs.iter().enumerate() {
+        for (index, output) in worker.request.outputs.iter().enumerate() {
             if !output.prefetch {
                 continue;
             }

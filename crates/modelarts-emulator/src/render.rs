@@ -6,8 +6,9 @@ use crate::clock::Moment;
 use crate::environment;
 use crate::events::{Event, Wording};
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
+use crate::roles;
 use crate::rules::give_back;
-use crate::store::{Job, task_name};
+use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +21,17 @@ pub(crate) enum UserName<'a> {
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
     let mut shown = json!({
-        "kind": "job",
+        "kind": job.request.text("/kind"),
         "metadata": metadata(job, user),
         "status": status(job, now),
-        "algorithm": algorithm(&job.request),
-        "spec": spec(&job.request),
     });
+    if job.request.roles.is_empty() {
+        shown["algorithm"] = algorithm(&job.request);
+        shown["spec"] = spec(&job.request);
+    } else {
+        let roles = job.request.roles.iter();
+        shown["tasks"] = roles.map(|role| roles::render(role)).collect();
+    }
     echo(&mut shown, &job.request.given, "", &["endpoints"]);
     give_back(&mut shown, &job.request.given);
     shown
@@ -274,11 +280,12 @@ fn spec(request: &JobRequest) -> Value {
     spec
 }
 
-/// A task with its address. Each has a node of its own, with the same address.
-pub(crate) fn task(job: &Job, index: u32, schedule_count: u32) -> Value {
-    let address = environment::address(&job.id, index);
+/// A task, given by its name and rank, with its address. Each has a node of its own, with the same
+/// address.
+pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
+    let address = environment::address(&job.id, rank);
     json!({
-        "task": task_name(index),
+        "task": name,
         "ip": address,
         "host_ip": address,
         "schedule_count": schedule_count,

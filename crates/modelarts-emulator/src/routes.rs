@@ -187,8 +187,16 @@ async fn serve(
 }
 
 fn not_modelled(parts: &Parts) -> ApiError {
-    ApiError::not_modelled(format!("{} {}", parts.method, parts.uri.path()))
+    let path = parts.uri.path();
+    let mut error = ApiError::not_modelled(format!("{} {path}", parts.method));
+    if path.contains("/ft-") {
+        error.message += FINE_TUNING;
+    }
+    error
 }
+
+/// The reason for which the operations on fine-tuning are missing.
+const FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
 /// Judges the head of a request. A gateway looks for the API before it looks at credentials.
 fn admit<'a>(core: &Core, asked: Asked, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {

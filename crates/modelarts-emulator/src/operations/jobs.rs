@@ -41,6 +41,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         body: &body,
         terms: &call.core.terms,
         stored: stored.as_ref(),
+        is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
     };
     rules::check(&draft)?;
@@ -48,7 +49,9 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     if let Some(stored) = &stored {
         filled = algorithms::fill_in(&body, stored);
         let mut unnamed = filled.clone();
-        unnamed["algorithm"]["id"] = Value::Null;
+        for name in ["id", "subscription_id", "item_version_id"] {
+            unnamed["algorithm"][name] = Value::Null;
+        }
         draft.stored = None;
         draft.body = &unnamed;
         rules::check(&draft)?;
@@ -259,8 +262,8 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
-            .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
-            .map(|(count, index)| render::task(job, index, count))
+            .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
+            .map(|(count, task)| render::task(job, task, count))
             .collect()
     })?;
     ok(Value::Array(rows))

@@ -18,6 +18,8 @@ pub(crate) struct Terms {
     pub(crate) pools: Vec<Pool>,
     /// Buckets that jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
+    /// Organizations of the image registry that the user may save images to; any, if it is empty.
+    pub(crate) organizations: BTreeSet<String>,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
     /// Whether there are NFS servers.
@@ -35,6 +37,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) terms: &'a Terms,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
+    /// Whether it is an algorithm that is being stored, in the form of a job.
+    pub(crate) is_algorithm: bool,
     /// Whether the user may ask for priority 3.
     pub(crate) may_prioritise: bool,
 }
@@ -56,6 +60,11 @@ impl<'a> Draft<'a> {
         self.at(pointer)
             .and_then(Value::as_array)
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a model of the platform is tuned, which brings its own code.
+    pub(crate) fn tunes(&self) -> bool {
+        self.has("/train_type") || self.at("/ftjob_config").is_some()
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {

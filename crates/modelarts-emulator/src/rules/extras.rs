@@ -44,15 +44,27 @@ pub(super) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(super) fn tasks(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let tasks = !draft.list("/tasks").is_empty();
-    if tasks && draft.at("/spec").is_some() {
+fn has_tasks(draft: &Draft<'_>) -> bool {
+    !draft.list("/tasks").is_empty()
+}
+
+pub(super) fn tasks_or_spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if has_tasks(draft) && draft.at("/spec").is_some() {
         return broken("tasks must not stand beside spec".into());
     }
-    for name in ["algorithm", "spec"] {
-        if !tasks && draft.at(&format!("/{name}")).is_none() {
-            return broken(format!("{name} is required"));
-        }
+    Ok(())
+}
+
+pub(super) fn algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !has_tasks(draft) && !draft.tunes() && draft.at("/algorithm").is_none() {
+        return broken("algorithm is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !has_tasks(draft) && draft.at("/spec").is_none() {
+        return broken("spec is required".into());
     }
     Ok(())
 }

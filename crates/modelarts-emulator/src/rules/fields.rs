@@ -60,6 +60,8 @@ pub(crate) enum Fate {
     /// Stored, without the effect that it has on the service, and not given back: no answer of the
     /// service is known to have it.
     Unshown,
+    /// A record that is stored and not given back: no answer of the service is known to have it.
+    Silent,
     /// Written by the service only: ignored in requests.
     ReadOnly,
     /// 501 unless it is empty: the job could not run without it.
@@ -69,7 +71,7 @@ pub(crate) enum Fate {
 /// One line: path, type, need, fate. `[]` stands for each element of a list.
 pub(crate) type Line = (&'static str, Type, Need, Fate);
 
-use Fate::{Acted, Echoed, ReadOnly, Refused, Stored, Unshown};
+use Fate::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown};
 use Need::{Optional, Required};
 use Type::{
     Above, Any, Between, Bool, Decimal, Exactly, List, Name, Number, Object, OneOf, Plain, Text,
@@ -106,7 +108,7 @@ const FIELDS: &[Line] = &[
     ("metadata.training_experiment_reference", Object, Optional, Echoed),
     ("metadata.training_experiment_reference.id", Text, Optional, Acted),
     ("metadata.training_experiment_reference.name", UpTo(64), Optional, Echoed),
-    ("metadata.training_experiment_reference.description", UpTo(256), Optional, Unshown),
+    ("metadata.training_experiment_reference.description", UpTo(256), Optional, Silent),
     ("metadata.id", Any, Optional, ReadOnly),
     ("metadata.create_time", Any, Optional, ReadOnly),
     ("metadata.user_name", Any, Optional, ReadOnly),

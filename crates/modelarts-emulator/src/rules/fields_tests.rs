@@ -21,6 +21,7 @@ const STRICTER: &[(&str, &str)] = &[
     ("algorithm.policies.auto_search.reward_attrs[].name", "a search cannot run without it"),
     ("algorithm.policies.auto_search.reward_attrs[].regex", "a search cannot run without it"),
     ("algorithm.policies.auto_search.search_params[].name", "a search cannot run without it"),
+    ("tasks[].role", "it is a part of the names of tasks"),
 ];
 
 /// A field as the description has it.
@@ -205,7 +206,8 @@ fn only_fields_of_answers_are_given_back() {
         .into_iter()
         .map(|it| it.0)
         .collect();
-    for (path, _, _, fate) in lines().filter(|line| line.3 == Fate::Unshown) {
+    let hidden = |line: &&Line| matches!(line.3, Fate::Unshown | Fate::Silent);
+    for (path, _, _, fate) in lines().filter(hidden) {
         assert!(
             !shown.contains(*path),
             "{path} is in answers: it is not {fate:?} but Stored"
@@ -224,7 +226,7 @@ makes of it:
 - **acted on**: it changes what happens.
 - **record**: stored and given back, which is all that the service does with it, too.
 - **stored**: stored and given back, without the effect that it has on the service.
-- **stored, not shown**: as stored, but not given back, as no answer of the service is known to have it.
+- **not shown**: the same, but not given back, as no answer of the service is known to have it.
 - **refused**: 501, as the job could not run without it.
 - **read-only**: written by the service, ignored in a request.
 
@@ -249,6 +251,7 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
             Fate::Echoed => "record",
             Fate::Stored => "stored",
             Fate::Unshown => "stored, not shown",
+            Fate::Silent => "record, not shown",
             Fate::ReadOnly => "read-only",
             Fate::Refused => "refused",
         };

@@ -99,7 +99,7 @@ fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bo
                 }
             }
             Some((node, Fate::Acted | Fate::Echoed)) => each(node, value, &path, tell),
-            Some((_, Fate::ReadOnly | Fate::Refused)) => {}
+            Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
         }
     };
     match value {
@@ -181,7 +181,7 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
                     (Fate::Echoed | Fate::Stored, None) => {
                         shown.insert(name.clone(), visible(node, given));
                     }
-                    (Fate::Acted, None) | (Fate::Unshown | Fate::ReadOnly | Fate::Refused, _) => {}
+                    _ => {}
                 }
             }
         }

@@ -142,7 +142,9 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
             }
         }
         Type::Name => {
-            if !is_name(field.text()?) {
+            let text = field.text()?;
+            let absent = text.is_empty() && *need == Need::Optional;
+            if !absent && !is_name(text) {
                 return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
             }
         }

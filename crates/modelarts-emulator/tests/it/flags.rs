@@ -52,7 +52,7 @@ async fn flags_of_simulated_jobs() {
         "script": file(place.path(), "script.json", &json!({"default": [run]})),
         "runner": "simulated", "clock": "manual", "cloud": "otc", "strict": true, "speed": 4, "log-cap": 10,
         "restart-on": "fault", "wording": "guide", "public-nodes": 1,
-        "encrypted-bucket": ["locked"],
+        "encrypted-bucket": ["locked"], "organization": ["team"],
     });
     let config = file(place.path(), "config.json", &flags);
     let program = serve_with(place.path(), &["--config", &config]).await;
@@ -122,6 +122,11 @@ async fn flags_of_simulated_jobs() {
         "{}",
         reply.text
     );
+    // --organization
+    let path = format!("/training-jobs/{id}/tasks/worker-0/save-image-job");
+    let foreign = json!({"name": "lab", "namespace": "others", "tag": "1"});
+    let reply = client.post(&path, &foreign).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2885".to_owned()));
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ mod faults;
 #[cfg(feature = "cli")]
 mod flags;
 mod ignored;
+mod images;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
@@ -34,6 +35,7 @@ mod packages;
 mod program;
 mod refused_jobs;
 mod restart;
+mod roles;
 mod run_aways;
 mod running;
 mod safety;

@@ -20,7 +20,10 @@ use serde_json::{Map, Value};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) breaks: Value,
+    /// The line of the check.
     pub(crate) says: String,
+    /// Whether the rule is only advice.
+    pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
@@ -38,7 +41,15 @@ pub(crate) fn cases() -> Vec<Case> {
         .map(|case| Case {
             name: text(case, "name"),
             breaks: patched(plain, &case["breaks"]),
-            says: text(case, "says"),
+            says: text(
+                case,
+                if case["warns"].is_null() {
+                    "says"
+                } else {
+                    "warns"
+                },
+            ),
+            is_advice: !case["warns"].is_null(),
             keeps: patched(plain, &case["keeps"]),
         })
         .collect()
@@ -116,8 +127,14 @@ pub(crate) fn job(document: &Value) -> CreateJob {
     }
 }
 
-/// What the check says, one line each.
+/// The violations that the check finds, one line each.
 pub(crate) fn violations(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.violations.iter().map(ToString::to_string).collect()
+}
+
+/// The warnings of the check, one line each.
+pub(crate) fn warnings(job: &CreateJob) -> Vec<String> {
+    let report = job.check();
+    report.warnings.iter().map(ToString::to_string).collect()
 }
