@@ -275,7 +275,7 @@ mod tests {
             (setting("gamma", "-1"), 400, "gamma must be"),
             (setting("seed", "x"), 400, "seed must be"),
             (setting("max_concurrent", "65"), 400, "between 1 and 64"),
-            (no_reward, 400, "reward_attrs must not be empty"),
+            (no_reward, 501, "a search without reward_attrs"),
             (sound("x", bayes), 400, "must be one of [ucb ei poi]"),
             (
                 sound(

@@ -36,13 +36,14 @@ async fn the_emulator_answers_as_the_service_did() {
         let body = scenario.body(entry);
         let answer = scenario.send(entry, body.as_ref()).await;
         let name = &entry.name;
+        if CAUSE_UNKNOWN.contains(&name.as_str()) && (400..500).contains(&answer.status) {
+            continue;
+        }
         if answer.status != entry.expected_status {
             wrong.push(format!("{name}: {} {}", answer.status, answer.body));
             continue;
         }
-        if let Some(error) = &entry.expected_error
-            && !CAUSE_UNKNOWN.contains(&name.as_str())
-        {
+        if let Some(error) = &entry.expected_error {
             wrong.extend(
                 error
                     .differences(&answer.body)

@@ -47,6 +47,7 @@ impl Scenario {
         let emulator = Emulator::builder()
             .cloud(Cloud::Huawei)
             .token(TOKEN)
+            .organization("heron-works")
             .runner(RunnerKind::Simulated(Script::from_json(&script).unwrap()))
             .timing(Timing::documented())
             .clock(Arc::new(ManualClock::at(SystemTime::now())))

@@ -39,6 +39,15 @@ pub(super) fn stored() -> Value {
     })
 }
 
+/// A role of a heterogeneous job that breaks nothing.
+fn role() -> Value {
+    json!({
+        "role": "learner",
+        "algorithm": {"engine": {"image_url": "org/image:1"}, "command": "python train.py"},
+        "task_resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
+    })
+}
+
 /// `body` with members set, by pointer; null takes a member away.
 pub(super) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
@@ -82,9 +91,9 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
     vec![
         ("kind-of-cloud", s(&[("kind", "edge_job".into())]), Some((400, 2788, "kind must be one of [job visualization_job]"))),
         ("kind-of-cloud", s(&[("kind", "visualization_job".into())]), None),
-        ("tasks-or-spec", s(&[("tasks", json!([{}]))]), Some((400, 2788, "tasks must not stand beside spec"))),
+        ("tasks-or-spec", s(&[("tasks", json!([role()]))]), Some((400, 2788, "tasks must not stand beside spec"))),
         ("spec-required", s(&[("spec", Value::Null)]), Some((400, 2788, "spec is required"))),
-        ("tasks-or-spec", s(&[("spec", Value::Null), ("tasks", json!([{}]))]), None),
+        ("tasks-or-spec", s(&[("spec", Value::Null), ("tasks", json!([role()]))]), None),
         ("spec-required", s(&[]), None),
         ("algorithm-required", s(&[("algorithm", Value::Null)]), Some((400, 2788, "algorithm is required"))),
         ("algorithm-required", s(&[("algorithm", Value::Null), ("train_type", "SFT".into())]), None),
@@ -212,7 +221,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("constraint-attributes", s(&[("algorithm|inputs", json!([with(obs("a"), &[("remote_constraint", json!([{"data_type": "dataset", "attributes": "data_format"}]))])]))]), None),
         ("tasks-read-from-obs", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"inputs": [input(json!({"dataset": {"id": "flowers"}}))]}}]))]), Some((400, 2788, "tasks[0].algorithm.inputs must come from OBS"))),
         ("tasks-read-from-obs", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"job_config": {"inputs": [input(json!({"dataset": {"id": "flowers"}}))]}}}]))]), Some((400, 2788, "must come from OBS"))),
-        ("tasks-read-from-obs", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"inputs": [obs("a")]}}]))]), None),
+        ("tasks-read-from-obs", s(&[("spec", Value::Null), ("tasks", json!([with(role(), &[("algorithm|inputs", json!([obs("a")]))])]))]), None),
         ("dataset-version", s(&[("algorithm|inputs", json!([input(json!({"dataset": {"id": "flowers"}}))]))]), Some((400, 2788, "algorithm.inputs[0].remote.dataset.version_id is required"))),
         ("dataset-version", s(&[("algorithm|inputs", json!([input(json!({"dataset": {"id": "flowers", "service_type": "V3"}}))]))]), None),
         ("dataset-exists", s(&[("algorithm|inputs", json!([input(json!({"dataset": {"id": "../obs", "version_id": "bucket"}}))]))]), Some((400, 2783, "Dataset (ID: ../obs) not found"))),
