@@ -146,7 +146,7 @@ fn obs(parent: &Field<'_>, name: &str) -> Result<ObsPath, ApiError> {
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// `spec.volumes`, which have passed the rules.
+/// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
 pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {
@@ -161,9 +161,7 @@ pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
             let (Some(path), Some(place)) =
                 (volume.text_of(source)?, volume.text_of("local_path")?)
             else {
-                return Err(ApiError::not_modelled(format!(
-                    "a volume without {source} or local_path"
-                )));
+                continue;
             };
             if ["/home", MA_HOME].contains(&place.trim_end_matches('/')) {
                 return Err(ApiError::not_modelled(format!("a volume at {place}")));

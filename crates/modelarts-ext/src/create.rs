@@ -227,19 +227,24 @@ impl CreateJob {
     }
 
     /// Everything that is wrong with the job, as far as it can be known before it is
-    /// sent. What the service was seen to refuse and what a document forbids are
-    /// violations; what a document only advises against, and what no document says that
-    /// the service refuses, are warnings. Nothing is sent for that. What only the service knows is not looked at:
-    /// whether the name is taken, what lies in OBS, which pools there are; and
-    /// algorithm and flavor only where [`look_up`](Self::look_up) asked for them.
+    /// sent; nothing is sent for it.
+    ///
+    /// A rule is a violation when the service was seen to refuse such jobs, or when a
+    /// document states it; advice of the documents, and what only seems to follow from
+    /// them, is a warning that names the reason. `openapi/SOURCES.md` has a row for each
+    /// rule.
+    ///
+    /// Some things only the service knows: whether the name is taken, what lies in OBS,
+    /// which pools there are. Algorithm and flavor are checked where
+    /// [`look_up`](Self::look_up) asked for them.
     pub fn check(&self) -> Report {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
         let mut report = Report {
-            violations: Vec::new(),
             warnings: self.warnings.clone(),
+            ..Report::default()
         };
-        limits::check(limits::BODY, &draft.root(), &mut report.violations);
+        limits::check(limits::BODY, &draft.root(), &mut report);
         rules::check(&draft, &mut report);
         let algorithm = self.algorithm_facts(algorithm_of(&body));
         if let Some(algorithm) = algorithm {

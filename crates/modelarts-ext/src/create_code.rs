@@ -66,7 +66,7 @@ impl CreateJob {
         self.engine(&[("run_user", id.to_string())], &[])
     }
 
-    /// What a custom image runs. The user guide wants one line: `;` and `&&` join
+    /// The command of a custom image. The user guide wants one line: `;` and `&&` join
     /// commands.
     pub fn command(self, command: impl Into<String>) -> Self {
         self.set("algorithm.command", command.into())

@@ -105,12 +105,12 @@ impl<'a> Draft<'a> {
         !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.tunes()
     }
 
-    /// Whether it tunes a model of the platform.
+    /// True for a job that tunes a model of the platform.
     pub(crate) fn tunes(&self) -> bool {
         self.has("train_type") || self.has("ftjob_config")
     }
 
-    /// Whether it says itself what it runs, and needs to.
+    /// True for a job that must name its code itself.
     pub(crate) fn brings_code(&self) -> bool {
         self.runs_code() && !self.is_stored() && self.has("algorithm")
     }

@@ -132,7 +132,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("user-id-number", &[RUN_USER], "the user id is a number", Must(TYPE), "write digits", code::user_number),
     rule("user-id-most", &[RUN_USER], "the user id is 65535 at most", Must(RANGE), "choose a smaller one; 1000 is the default", code::user_most),
     rule("user-id-least", &[RUN_USER], "the user id is 1000 or more in the public pool", Refusal("ModelArts.2855"), "choose a larger one, or run in a dedicated pool", code::user_least),
-    rule("local-code-dir", &["algorithm.local_code_dir"], "the local code directory is a plain path, and none that the cloud keeps for itself", Refusal("ModelArts.2857"), "choose another directory below /home", code::local_code_dir),
+    rule("local-code-dir", &["algorithm.local_code_dir"], "the local code directory is a plain path in /home, and none that the cloud keeps for itself", Refusal("ModelArts.2857"), "choose another directory below /home", code::local_code_dir),
+    rule("local-code-dir-home", &["algorithm.local_code_dir"], "the local code directory lies below /home", Advice(UNSAID), "choose a directory in it", code::local_code_dir_home),
     rule("working-dir", &["algorithm.working_dir"], "the working directory is an absolute, plain path", Refusal("ModelArts.2859"), "write it from / on, without . and ..", code::working_dir),
     rule("search-config-yaml", &["algorithm.autosearch_config_path"], "the configuration of a search is a YAML file", Advice(UNSAID), "name a .yaml file", code::search_config),
 
@@ -162,7 +163,6 @@ pub(crate) const RULES: &[Rule] = &[
     rule("channel-variable-name", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "a channel that is handed over as a variable has the name of one", Advice(UNSAID), "use letters, digits and _, no digit first, or hand it over as a parameter", channel::variables),
     rule("channel-one-source", &["algorithm.inputs[].remote"], "an input comes from OBS or from a data set, one of the two", Must(INVALID), "give one of the two", channel::one_source),
     rule("dataset-version", &["algorithm.inputs[].remote.dataset.version_id"], "a data set needs its version, unless service_type is V3", Advice(UNSAID), "give the version", channel::dataset_version),
-    rule("constraint-attributes", &["algorithm.inputs[].remote_constraint[].attributes"], "constraints on data are data_format, data_segmentation and dataset_type", Advice(UNSAID), "choose one of them", channel::constraint_attributes),
     rule("tasks-read-from-obs", &["tasks[].algorithm.inputs[].remote.dataset"], "tasks of heterogeneous jobs read from OBS only", Must(INVALID), "give an OBS path", channel::tasks_from_obs),
     rule("obs-paths", &[CODE_DIR, BOOT_FILE, "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "an OBS path is obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channel::obs_paths),
 

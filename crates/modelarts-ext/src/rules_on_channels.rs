@@ -99,16 +99,6 @@ pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn constraint_attributes<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let known = ["data_format", "data_segmentation", "dataset_type"];
-    let inputs = draft.inputs().into_iter().flatten();
-    let constraints = inputs.flat_map(|input| input.at("remote_constraint").items());
-    constraints
-        .map(|constraint| constraint.at("attributes"))
-        .filter(|place| place.text().is_some_and(|text| !known.contains(&text)))
-        .collect()
-}
-
 pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let inputs = draft.inputs().into_iter().flatten();
     inputs

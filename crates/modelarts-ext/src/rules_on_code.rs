@@ -56,7 +56,7 @@ pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// Whether an engine of the platform is named, which an image may then stand in for.
+/// True where an engine of the platform is named, which an image may then replace.
 fn names_engine(draft: &Draft<'_>) -> bool {
     ["engine_id", "engine_name"]
         .iter()
@@ -164,7 +164,7 @@ pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// What stands before the first slash is a registry if it has a dot or a port.
+/// The part before the first slash is a registry if it has a dot or a port.
 pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let has_registry = |url: &str| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -266,30 +266,41 @@ pub(crate) fn is_plain(path: &str) -> bool {
 const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let wrong = |place: &Place<'_>| {
-        let Some(path) = place.text().filter(|path| path.starts_with("/home/")) else {
-            // That it lies below /home is a limit of the field itself.
-            return false;
-        };
-        let path = path.trim_end_matches('/');
-        let kept = KEPT.contains(&path)
-            || KEPT_WHOLE.iter().any(|whole| {
-                let rest = path.strip_prefix(whole);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            });
-        path == "/home" || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
-    };
+/// The local code directories, but for code that lies in the image: they have no effect then.
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'a str)> {
     let programs = draft.programs().into_iter();
     programs
-        // The code lies in the image, so the directory has no effect.
         .filter(|program| {
             let code = program.at("code_dir").text();
             !code.is_some_and(|path| path.starts_with("file://"))
         })
         .map(|program| program.at("local_code_dir"))
-        .filter(wrong)
+        .filter_map(|place| {
+            let path = place.text()?.trim_end_matches('/');
+            Some((place, path))
+        })
         .collect()
+}
+
+pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let wrong = |path: &str| {
+        let kept = KEPT.contains(&path)
+            || KEPT_WHOLE.iter().any(|whole| {
+                let rest = path.strip_prefix(whole);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
+        let in_home = path == "/home" || path.starts_with("/home/");
+        !in_home || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
+    };
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| wrong(path));
+    directories.map(|(place, _)| place).collect()
+}
+
+pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| *path == "/home");
+    directories.map(|(place, _)| place).collect()
 }
 
 pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

@@ -162,9 +162,9 @@ impl fmt::Display for Warning {
 #[non_exhaustive]
 #[must_use = "a report says whether something is wrong; it is no error by itself"]
 pub struct Report {
-    /// What the service was seen to refuse, or what a document forbids.
+    /// The rules that the service was seen to enforce, or that a document states.
     pub violations: Vec<Violation>,
-    /// What is better otherwise. It keeps no job from being sent.
+    /// Advice that is not followed. It keeps no job from being sent.
     pub warnings: Vec<Warning>,
 }
 

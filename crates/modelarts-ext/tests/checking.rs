@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 #[test]
 fn each_rule_is_broken_alone_and_kept_at_its_limit() {
     let cases = cases();
-    assert_eq!(cases.len(), 152);
+    assert_eq!(cases.len(), 153);
     for case in cases {
         let (breaks, keeps) = (job(&case.breaks), job(&case.keeps));
         if case.is_advice {
@@ -129,7 +129,6 @@ async fn twenty_broken_rules_are_all_heard_of() {
     assert_eq!(
         fields,
         [
-            "algorithm.local_code_dir",
             "metadata.description",
             "metadata.name",
             "spec.auto_stop.duration",
@@ -138,6 +137,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
             "algorithm.boot_file",
             "algorithm.boot_file",
             "algorithm.engine.run_user",
+            "algorithm.local_code_dir",
             "algorithm.working_dir",
             r#"algorithm.environments["1A"]"#,
             r#"algorithm.environments["B"]"#,
@@ -152,7 +152,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
         ]
     );
     assert_eq!(
-        lines[3],
+        lines[2],
         "spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"
     );
 
@@ -185,7 +185,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
     );
     assert_eq!(error.violations(), twenty().check().violations);
     assert!(!error.to_string().contains("secret"));
-    let violation = &error.violations()[2];
+    let violation = &error.violations()[1];
     assert_eq!(violation.field(), "metadata.name");
     assert_eq!(violation.value(), Some(&json!("not a name")));
     assert_eq!(violation.rule(), "1 to 64 letters, digits, _ and -");
@@ -229,7 +229,7 @@ fn clouds_have_rules_of_their_own() {
     assert_eq!(both(local("/home/ma-user/modelarts")), (0, 1));
     assert_eq!(both(local("/home/ma-user/infer/code")), (0, 1));
     assert_eq!(both(local("/home/ma-user/modelarts/user-job-dir")), (0, 0));
-    assert_eq!(both(local("/home/")), (1, 1));
+    assert_eq!(both(local("/home/")), (0, 0));
     let federated =
         json!({"kind": "federated_pool_job", "spec": {"resource": {"flavor_id": null}}});
     assert_eq!(both(federated), (2, 1));

@@ -37,7 +37,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) terms: &'a Terms,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
-    /// Whether it is an algorithm that is being stored, in the form of a job.
+    /// True for an algorithm that is to be stored, which is checked in the form of a job.
     pub(crate) is_algorithm: bool,
     /// Whether the user may ask for priority 3.
     pub(crate) may_prioritise: bool,
@@ -62,9 +62,10 @@ impl<'a> Draft<'a> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a model of the platform is tuned, which brings its own code.
+    /// True for a job that tunes a model of the platform, which brings its own code.
     pub(crate) fn tunes(&self) -> bool {
-        self.has("/train_type") || self.at("/ftjob_config").is_some()
+        let config = self.at("/ftjob_config").and_then(Value::as_object);
+        self.has("/train_type") || config.is_some_and(|config| !config.is_empty())
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {

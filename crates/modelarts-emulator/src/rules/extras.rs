@@ -170,6 +170,47 @@ pub(super) fn metrics_in_one_form(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+pub(super) fn http_get(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+        let request = metric.get("http_get").filter(|request| !request.is_null());
+        let lacks = |name: &&str| {
+            let value = request.and_then(|request| request.get(*name));
+            value.is_none_or(|value| value.is_null() || *value == "")
+        };
+        if request.is_some()
+            && let Some(name) = ["path", "port"].into_iter().find(|name| lacks(name))
+        {
+            return broken(format!(
+                "spec.custom_metrics[{at}].http_get.{name} is required"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn notification_topic(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.at("/spec/notification").is_some() && !draft.has("/spec/notification/topic_urn") {
+        return broken("spec.notification.topic_urn is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn notification_events(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let events = "/spec/notification/events";
+    if draft.at("/spec/notification").is_some() && draft.list(events).is_empty() {
+        return broken("spec.notification.events is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn key_pairs(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let names = "/endpoints/ssh/key_pair_names";
+    if draft.at("/endpoints/ssh").is_some() && draft.list(names).is_empty() {
+        return broken("endpoints.ssh.key_pair_names is required".into());
+    }
+    Ok(())
+}
+
 pub(super) fn log_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/summary/log_type") && draft.at("/algorithm/summary/log_dir").is_none()
     {

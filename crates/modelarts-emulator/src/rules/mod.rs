@@ -60,7 +60,7 @@ const fn rule(
     Rule { name, basis, check }
 }
 
-/// All of them, in the order in which they are looked at.
+/// All of them, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     rule("kind-of-cloud", Must, extras::kind),
     rule("tasks-or-spec", Advice, extras::tasks_or_spec),
@@ -110,6 +110,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boot-file-inside", Refusal, source::boot_file_inside),
     rule("boot-file-python", Must, source::boot_file_is_python),
     rule("local-code-dir", Refusal, source::local_code_dir),
+    rule("local-code-dir-home", Advice, source::local_code_dir_home),
     rule("working-dir", Refusal, source::working_dir),
     // ---- variables and hyper-parameters ----
     rule("variable-names", Must, extras::environments),
@@ -183,6 +184,10 @@ pub(crate) const RULES: &[Rule] = &[
     // ---- what stands beside it ----
     rule("metrics-url-and-port", Must, extras::metrics),
     rule("metrics-one-form", Must, extras::metrics_in_one_form),
+    rule("metrics-http-get", Must, extras::http_get),
+    rule("notification-topic", Must, extras::notification_topic),
+    rule("notification-events", Must, extras::notification_events),
+    rule("ssh-key-pairs", Must, extras::key_pairs),
     rule("summary-log-dir", Must, extras::log_dir),
     rule("board-data-sources", Must, extras::data_sources),
     rule("search-config-yaml", Advice, extras::config_is_yaml),

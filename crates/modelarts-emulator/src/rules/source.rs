@@ -47,15 +47,18 @@ pub(super) fn stored_alone(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Subscriptions come from a gallery; there is none, so none of theirs is found.
+/// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
+/// one: that code runs.
 pub(super) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if names_stored(draft) && draft.stored.is_none() {
+    let own = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
+    let found = draft.stored.is_some() || (own && !draft.has("/algorithm/id"));
+    if names_stored(draft) && !found {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(())
 }
 
-/// Whether the request itself says what to run, and needs to.
+/// True for a job that must name its code itself.
 fn says_code(draft: &Draft<'_>) -> bool {
     draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes()
 }
@@ -64,7 +67,7 @@ fn engine_has(draft: &Draft<'_>, name: &str) -> bool {
     draft.has(&format!("/algorithm/engine/{name}"))
 }
 
-/// Whether an engine of the platform is named, which an image may then stand in for.
+/// True where an engine of the platform is named, which an image may then replace.
 fn names_engine(draft: &Draft<'_>) -> bool {
     engine_has(draft, "engine_id") || engine_has(draft, "engine_name")
 }
@@ -140,7 +143,7 @@ pub(super) fn engine_id_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// What stands before the first slash is a registry if it has a dot or a port.
+/// The part before the first slash is a registry if it has a dot or a port.
 pub(super) fn image_without_registry(draft: &Draft<'_>) -> Result<(), ApiError> {
     let image = draft.text("/algorithm/engine/image_url");
     let host = image.and_then(|image| Some(image.split_once('/')?.0));
@@ -236,14 +239,20 @@ fn has_effect(draft: &Draft<'_>) -> bool {
     draft.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+/// The local code directories, without slashes at the end.
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let job = draft.text("/algorithm/local_code_dir");
     let job = job.filter(|_| has_effect(draft) && !in_image(draft));
     let tasks = draft.list("/tasks").iter();
     let tasks = tasks.filter_map(|task| text_of(task, "/algorithm/local_code_dir"));
-    for path in job.into_iter().chain(tasks) {
+    job.into_iter()
+        .chain(tasks)
+        .map(|path| path.trim_end_matches('/'))
+}
+
+pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for path in local_code_dirs(draft).filter(|path| *path != "/home") {
         HomePath::parse(path).map_err(ApiError::local_code_dir)?;
-        let path = path.trim_end_matches('/');
         let below = |directory: &&str| {
             path.strip_prefix(*directory)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -255,6 +264,15 @@ pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
                 "it must not be a directory that the service keeps for itself",
             ));
         }
+    }
+    Ok(())
+}
+
+pub(super) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if local_code_dirs(draft).any(|path| path == "/home") {
+        return Err(ApiError::local_code_dir(
+            "it must be a directory below /home",
+        ));
     }
     Ok(())
 }

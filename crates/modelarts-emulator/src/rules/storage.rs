@@ -43,7 +43,7 @@ fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
 pub(super) fn paths(draft: &Draft<'_>) -> Result<(), ApiError> {
     for text in all_paths(draft) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
-        // What need not exist yet is looked at again when it is written.
+        // An output need not exist yet: its path is checked again when it is written.
         if let Err(error) = draft.terms.obs.existing(&path.relative())
             && error.kind() == io::ErrorKind::Other
         {

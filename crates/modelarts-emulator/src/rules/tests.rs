@@ -154,7 +154,14 @@ fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
 }
 
 /// Rules that jobs break only where the table of fields lets them.
-const BEHIND_FIELDS: [&str; 2] = ["volume-path", "input-named"];
+const BEHIND_FIELDS: [&str; 6] = [
+    "volume-path",
+    "input-named",
+    "metrics-http-get",
+    "notification-topic",
+    "notification-events",
+    "ssh-key-pairs",
+];
 
 #[test]
 fn rules_behind_the_table_of_fields() {
@@ -178,6 +185,57 @@ fn rules_behind_the_table_of_fields() {
         ""
     );
     assert_eq!(says("volume-path", volume(json!({"nfs": {}}))), "");
+    let spec = |way: &str, value: Value| with(sound(), &[(way, value)]);
+    for (name, body, message) in [
+        (
+            "metrics-http-get",
+            spec("spec|custom_metrics", json!([{"http_get": {"path": "/m"}}])),
+            "Invalid parameter(spec.custom_metrics[0].http_get.port is required).",
+        ),
+        (
+            "metrics-http-get",
+            spec(
+                "spec|custom_metrics",
+                json!([{"http_get": {"path": "/m", "port": 10001}}, {"exec": {"command": ["a", "b"]}}]),
+            ),
+            "",
+        ),
+        (
+            "notification-topic",
+            spec("spec|notification", json!({"events": ["JobFailed"]})),
+            "Invalid parameter(spec.notification.topic_urn is required).",
+        ),
+        (
+            "notification-topic",
+            spec("spec|notification", json!({"topic_urn": "urn"})),
+            "",
+        ),
+        (
+            "notification-events",
+            spec(
+                "spec|notification",
+                json!({"topic_urn": "urn", "events": []}),
+            ),
+            "Invalid parameter(spec.notification.events is required).",
+        ),
+        (
+            "notification-events",
+            spec("spec|notification", json!({"events": ["JobFailed"]})),
+            "",
+        ),
+        (
+            "ssh-key-pairs",
+            spec("endpoints", json!({"ssh": {}})),
+            "Invalid parameter(endpoints.ssh.key_pair_names is required).",
+        ),
+        (
+            "ssh-key-pairs",
+            spec("endpoints", json!({"ssh": {"key_pair_names": ["mine"]}})),
+            "",
+        ),
+    ] {
+        assert_eq!(says(name, body), message, "{name}");
+    }
     let unnamed = json!([{"remote": {"obs": {"obs_url": "/bucket/data/"}}}]);
     let unnamed = with(sound(), &[("algorithm|inputs", unnamed)]);
     assert_eq!(
@@ -188,7 +246,7 @@ fn rules_behind_the_table_of_fields() {
     assert_eq!(says("input-named", tuning), "");
 }
 
-/// What breaks advice is taken: no advice is the answer to a creation.
+/// A body that breaks only advice is taken.
 #[test]
 fn advice_refuses_nothing() {
     let place = place(Cloud::Otc);

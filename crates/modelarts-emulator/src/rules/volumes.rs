@@ -28,7 +28,7 @@ fn given(volume: &Value, kind: &str) -> bool {
 /// One thing that is mounted.
 struct Mount<'a> {
     kind: &'static str,
-    /// What is mounted, if the request says it.
+    /// The path that is mounted, if the request has it.
     source: Option<&'a str>,
     /// Where it is mounted, without slashes at the end.
     place: Option<&'a str>,

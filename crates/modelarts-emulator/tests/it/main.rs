@@ -45,5 +45,6 @@ mod signing;
 mod simulated;
 mod storage;
 mod support;
+mod taken_jobs;
 mod traffic;
 mod tuning;

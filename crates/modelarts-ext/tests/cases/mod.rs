@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) breaks: Value,
     /// The line of the check.
     pub(crate) says: String,
-    /// Whether the rule is only advice.
+    /// True for a rule that is only advice.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }

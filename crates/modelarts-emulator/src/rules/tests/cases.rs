@@ -66,7 +66,7 @@ pub(super) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// What a case is expected to break: the code and a part of the message.
+/// The status, the code and a part of the message that a case is refused with.
 pub(super) type Break = (u16, u16, &'static str);
 
 /// Rule, body, break or none.
@@ -161,6 +161,8 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("boot-file-python", s(&[]), None),
         ("local-code-dir", s(&[("algorithm|local_code_dir", "/tmp".into())]), Some((400, 2857, "below /home"))),
         ("local-code-dir", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
+        ("local-code-dir-home", s(&[("algorithm|local_code_dir", "/home/".into())]), Some((400, 2857, "below /home"))),
+        ("local-code-dir-home", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
         ("local-code-dir", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"local_code_dir": "/tmp"}}]))]), Some((400, 2857, "below /home"))),
         ("local-code-dir", s(&[("algorithm|local_code_dir", "/tmp".into()), ("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"}))]), None),
         ("working-dir", s(&[("algorithm|working_dir", "/home/../tmp".into())]), Some((400, 2859, ". and .."))),
