@@ -1,6 +1,5 @@
 //! Inputs, outputs and volumes of a job.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 
 use crate::body::Field;
 use crate::error::ApiError;
-use crate::home::{HomePath, MA_MOUNT_PATH};
+use crate::home::{HomePath, MA_HOME, MA_MOUNT_PATH};
 use crate::obs::ObsPath;
 
 /// An input or an output.
@@ -84,7 +83,7 @@ const PERIOD: Duration = Duration::from_secs(30);
 pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
     let mut channels: Vec<Channel> = Vec::new();
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
-        let name = item.required("name")?.text()?.to_owned();
+        let name = item.text_of("name")?.unwrap_or_default().to_owned();
         let remote = item.required("remote")?;
         let place = match remote.get("dataset")? {
             Some(dataset) => Place::DataSet {
@@ -95,8 +94,9 @@ pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>
         };
         let access = item.text_of("access_method")?;
         let local_dir = match item.text_of("local_dir")? {
-            Some(text) => HomePath::parse(text)
-                .map_err(|phrase| item.must(format!("have a usable local_dir: {phrase}")))?,
+            Some(text) => HomePath::parse(text).map_err(|_| {
+                ApiError::not_modelled(format!("{text:?} as a local_dir, which is not below /home"))
+            })?,
             None => HomePath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
         };
         let prefetch = item.get("prefetch_to_local")?;
@@ -128,13 +128,6 @@ pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>
             name,
         });
     }
-    let places: BTreeSet<String> = channels
-        .iter()
-        .map(|channel| channel.local_dir.to_string())
-        .collect();
-    if places.len() < channels.len() {
-        return Err(ApiError::channel());
-    }
     Ok(channels)
 }
 
@@ -153,7 +146,7 @@ fn obs(parent: &Field<'_>, name: &str) -> Result<ObsPath, ApiError> {
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// `spec.volumes`, which have passed the rules.
+/// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
 pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {
@@ -165,12 +158,20 @@ pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
             let Some(volume) = item.get(kind)? else {
                 continue;
             };
+            let (Some(path), Some(place)) =
+                (volume.text_of(source)?, volume.text_of("local_path")?)
+            else {
+                continue;
+            };
+            if ["/home", MA_HOME].contains(&place.trim_end_matches('/')) {
+                return Err(ApiError::not_modelled(format!("a volume at {place}")));
+            }
             volumes.push(Volume {
                 source: match kind {
-                    "nfs" => VolumeSource::Nfs(volume.required(source)?.text()?.to_owned()),
+                    "nfs" => VolumeSource::Nfs(path.to_owned()),
                     _ => VolumeSource::Obs(obs(&volume, source)?),
                 },
-                local_path: volume.required("local_path")?.text()?.to_owned(),
+                local_path: place.to_owned(),
             });
         }
     }

@@ -22,6 +22,7 @@ use crate::lifecycle::{State as Phase, Stop};
 use crate::log_stream;
 use crate::receive;
 use crate::routes::new_request_id;
+use crate::rules;
 use crate::seeds::Seeds;
 use crate::store::Job;
 
@@ -37,6 +38,7 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
         .route("/_emulator/seeds", post(seed))
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
+        .route("/_emulator/jobs/{id}/ignored", get(ignored))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
@@ -97,6 +99,17 @@ async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
     })
 }
 
+/// The paths of the fields of a job's creation that have no effect.
+async fn ignored(State(core): State<Arc<Core>>, Path(id): Path<String>) -> Response {
+    let paths = core
+        .store
+        .read(&id, |job| rules::ignored(&job.request.given));
+    reply(match paths {
+        Some(paths) => Ok(Answer::json(StatusCode::OK, json!(paths))),
+        None => Err(ApiError::no_such_job(&id)),
+    })
+}
+
 /// The emulator's time.
 async fn tell_time(State(core): State<Arc<Core>>) -> Response {
     let now = Moment::now(core.clock.as_ref());
@@ -135,7 +148,7 @@ async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response
     )))
 }
 
-/// Deletes all jobs, algorithms, experiments, quotas, faults and counts. Answers when the jobs have
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when the jobs have
 /// gone.
 async fn reset(State(core): State<Arc<Core>>) -> Response {
     core.faults.clear();
@@ -150,6 +163,7 @@ async fn reset(State(core): State<Arc<Core>>) -> Response {
 async fn forget(core: &Core) -> rusqlite::Result<()> {
     core.algorithms.clear()?;
     core.experiments.clear()?;
+    core.publications.clear()?;
     core.quotas.clear()?;
     let live = core.store.live();
     for id in &live {

@@ -106,7 +106,7 @@ impl Driver {
         let runner = Arc::clone(&self.core.runner);
         for worker in &self.workers {
             let task = worker.task();
-            for (index, output) in self.request.outputs.iter().enumerate() {
+            for (index, output) in worker.request.outputs.iter().enumerate() {
                 let (parameter, task) = (output.name.clone(), task.clone());
                 self.note(EventKind::OutputUploading {
                     task: task.clone(),
@@ -149,10 +149,10 @@ impl Driver {
 
     /// Copies the logs to where the job wants them kept, if it does.
     pub(crate) async fn export_logs(&self, interrupt: &CancellationToken) {
-        let LogExport::To(path) = &self.request.log_export else {
-            return;
-        };
         for worker in &self.workers {
+            let LogExport::To(path) = &worker.request.log_export else {
+                continue;
+            };
             let runner = &self.core.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {

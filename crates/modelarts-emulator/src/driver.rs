@@ -158,20 +158,11 @@ impl Driver {
     fn at(core: &Arc<Core>, id: &str, place: Option<Place>) -> Option<Self> {
         let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
         let (request, stop) = core.store.read(id, look)?;
-        let workers = (0..request.node_count)
-            .map(|index| Worker {
-                job_id: id.to_owned(),
-                request: Arc::clone(&request),
-                index,
-                trial: None,
-                run: 0,
-            })
-            .collect();
         Some(Self {
             core: Arc::clone(core),
             id: id.to_owned(),
+            workers: Worker::all(id, &request).collect(),
             request,
-            workers,
             stop,
             place,
             timed: false,

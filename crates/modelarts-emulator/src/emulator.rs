@@ -260,6 +260,7 @@ pub struct Builder {
     cloud: Cloud,
     pools: Vec<Pool>,
     encrypted: BTreeSet<String>,
+    organizations: BTreeSet<String>,
     datasets: Option<PathBuf>,
     nfs: Option<PathBuf>,
     log_cap: u64,
@@ -272,6 +273,7 @@ pub struct Builder {
     high_priority: bool,
     quota: Option<u32>,
     one_job_per_output: bool,
+    strict: bool,
     show_secrets: bool,
     simulated: Option<Script>,
     choices: Choices,
@@ -305,6 +307,7 @@ impl Default for Builder {
             cloud: Cloud::default(),
             pools: Vec::new(),
             encrypted: BTreeSet::new(),
+            organizations: BTreeSet::new(),
             datasets: None,
             nfs: None,
             log_cap: 1 << 30,
@@ -317,6 +320,7 @@ impl Default for Builder {
             high_priority: false,
             quota: None,
             one_job_per_output: false,
+            strict: false,
             show_secrets: false,
             simulated: None,
             choices: Choices::default(),
@@ -405,6 +409,14 @@ impl Builder {
         self
     }
 
+    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+    /// Default: no. Such fields are stored, given back, and named in the header
+    /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
+        self
+    }
+
     /// Shows the values of environment variables and of credentials in bodies, in
     /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: off, they are `***`.
     pub fn show_secrets(mut self, on: bool) -> Self {
@@ -452,7 +464,8 @@ impl Builder {
         self
     }
 
-    /// Whose service it is: kinds of jobs and limits differ. Default: [`Cloud::Otc`].
+    /// The cloud whose service it is: operations, kinds of jobs and limits differ. Default:
+    /// [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
@@ -474,6 +487,13 @@ impl Builder {
     /// One more bucket that counts as encrypted, which jobs cannot use. Default: none.
     pub fn encrypted_bucket(mut self, bucket: impl Into<String>) -> Self {
         self.encrypted.insert(bucket.into());
+        self
+    }
+
+    /// One more organization of the image registry that jobs can be saved to. Default: any name is
+    /// one.
+    pub fn organization(mut self, name: impl Into<String>) -> Self {
+        self.organizations.insert(name.into());
         self
     }
 
@@ -642,9 +662,11 @@ impl Builder {
                 cloud: self.cloud,
                 pools,
                 encrypted: self.encrypted,
+                organizations: self.organizations,
                 datasets: self.datasets,
                 nfs: self.nfs.is_some(),
                 obs: obs.clone(),
+                strict: self.strict,
             },
             restart_on: self.restart_on,
             choices: self.choices,

@@ -1,4 +1,4 @@
-//! The environment and the arguments of the job's process (domain.md 7.1 and 7.2).
+//! The environment and the arguments of a worker's process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -26,13 +26,13 @@ pub(crate) fn variables(
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&of.job_id, &of.request, of.index);
+    let hosts = hosts(of);
     let at = |path: &HomePath| path.below(worker).into_os_string();
     let fixed = |path: &'static str| at(&HomePath::fixed(path));
     let text = |text: &str| OsString::from(text);
-    let nodes = request.node_count;
+    let nodes = hosts.get(request.role()).map_or(0, Vec::len);
     let job_dir = at(&request.job_dir());
 
-    let hosts: Vec<String> = (0..nodes).map(|index| address(job_id, index)).collect();
     let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
     let mut set = |name: &str, value: OsString| variables.insert(name.into(), value);
     set("MA_HOME", fixed(MA_HOME));
@@ -41,21 +41,24 @@ pub(crate) fn variables(
     set("MA_JOB_DIR", job_dir.clone());
     set("WORKSPACE", at(&request.code_copy()));
     set("MA_SCRIPT_INTERPRETER", text(""));
-    set("MA_TASK_NAME", text("worker"));
+    set("MA_TASK_NAME", text(request.role()));
     set("MA_TASK_INDEX", index.to_string().into());
     set("MA_NUM_HOSTS", nodes.to_string().into());
     set(
         "MA_NUM_GPUS",
         flavors::gpus(request.flavor()).to_string().into(),
     );
-    set("MA_CURRENT_IP", address(job_id, index).into());
+    set("MA_CURRENT_IP", address(job_id, of.rank).into());
     set("MA_CURRENT_INSTANCE_NAME", of.pod().into());
     // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
     set("VC_TASK_INDEX", index.to_string().into());
     set("VK_TASK_INDEX", index.to_string().into());
-    set("VC_WORKER_NUM", nodes.to_string().into());
-    set("VC_WORKER_HOSTS", hosts.join(",").into());
+    for (role, hosts) in &hosts {
+        let role = role.to_uppercase().replace('-', "_");
+        set(&format!("VC_{role}_NUM"), hosts.len().to_string().into());
+        set(&format!("VC_{role}_HOSTS"), hosts.join(",").into());
+    }
     set("MA_DETECT_TRAIN_INJECT_CODE", text("1"));
     set("MA_HANG_DETECT_TIME", text("30"));
     set("MA_APIGW_ENDPOINT", text(emulator));
@@ -77,6 +80,19 @@ pub(crate) fn variables(
     }
     set(RUN, run.to_owned());
     variables
+}
+
+/// The addresses of all workers of the job, by their role. Each worker gets those of all roles, as
+/// Volcano does it.
+fn hosts(of: &Worker) -> BTreeMap<&str, Vec<String>> {
+    let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let parts = of.job.parts().iter();
+    let roles = parts.flat_map(|part| part.indexes().map(|_| part.role()));
+    for (role, rank) in roles.zip(0..) {
+        let of_role = hosts.entry(role).or_default();
+        of_role.push(address(&of.job_id, rank));
+    }
+    hosts
 }
 
 /// How many addresses end differently: from 1 to 254.

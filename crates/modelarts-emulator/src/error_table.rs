@@ -47,7 +47,6 @@ const ROWS: &[Row] = &[
     row(2753, 400, "input and output channel information is not standardized.", "Check the validity of the input and output channel information in the request."),
     row(2754, 400, "Only one output channel can be configured as ModelArts hosted output.", "Check the validity of the output path information in the request."),
     row(2755, 400, "algorithm not found.", "Check whether the training project information in the request is valid."),
-    row(2757, 400, "code directory path error.", "Check whether the training project information in the request is valid."),
     row(2758, 400, "code startup file path error.", "Check whether the training project information in the request is valid."),
     row(2759, 400, "There are too many code files. A maximum of %s files can be uploaded.", "Please check the number of code files."),
     row(2760, 400, "Insufficient quota, too many levels of code directories, supporting up to %s directories", "Please check the code directory depth."),
@@ -60,6 +59,8 @@ const ROWS: &[Row] = &[
     row(2768, 400, "Default value does not match parameter type.", "Please check the default parameter type."),
     row(2769, 400, "default value is not in the setting range.", "Please ensure that the default value is within the range."),
     row(2770, 400, "Parameter range error.", "Please enter another value range."),
+    // The message is ours: the code of a missing code directory is known, its text is not.
+    row(2773, 400, "Failed to obtain the OBS object content.", "Check whether the code directory in the request is valid."),
     row(2775, 400, "Training job (ID: %s) not found.", "Check whether the training job information in the request is valid."),
     row(2780, 400, "AI engine(id:%s) not found.", "Check whether the engine informer in the request is valid."),
     row(2781, 400, "Flavor (%s) not found.", "Check whether the flavor in the request is valid."),
@@ -74,9 +75,11 @@ const ROWS: &[Row] = &[
     row(2792, 400, "The boot_file does not belong to the package_id directory.", "Check whether boot_file and package_id are set correctly."),
     row(2793, 400, "The number of flavor instances (%d) exceeds the maximum (%d).", "Check the flavor."),
     row(2796, 409, "The job cannot be terminated.", "Check whether the job status is valid."),
-    // The message is ours, see 2836.
+    // The messages of the next two are ours, see 2773 and 2836.
+    row(2802, 400, "Invalid code directory.", "Check whether the code directory in the request is valid."),
     row(2803, 405, "The method is not allowed.", "Please check the method of the request."),
-    row(2806, 400, "Custom image jobs command and engine.url cannot be empty.", "Check whether the command and engine.url is valid."),
+    // The message is that of the service; the table has an older one.
+    row(2806, 400, "Custom image jobs engine.image_url and command or engine.engine_name cannot be empty.", "Check whether the command and engine.url is valid."),
     row(2807, 400, "Unsupported condition key (%s)", "Check whether the key of search is valid."),
     row(2808, 400, "Unsupported condition operator (%s)", "Check whether the operator of search is valid."),
     row(2809, 400, "Unsupported condition value (%s)", "Check whether the value of search is valid."),
@@ -106,6 +109,10 @@ const ROWS: &[Row] = &[
     row(2858, 400, "Current operation not supported, (%s).", "Please refer to hints."),
     row(2859, 400, "The working_dir parameter verification failed for reason(%s)", "Check the validity of the information in the request."),
     row(2878, 409, "Job status changed", "Please try again later."),
+    row(2880, 400, "ImageSaveJob is exist", "Please wait ImageSaveJob to be completed"),
+    row(2881, 404, "ImageSaveJob is not exist", "Please check task_id"),
+    row(2883, 400, "training job secondary_phase is not running", "Please check training job secondary_phase"),
+    row(2885, 400, "the access of user swr is exception", "Please check the image namespace is exist or user authorization is enough"),
     row(2886, 400, "Pool (%s) is not a training pool", "Please check whether the pool supports the training job type"),
     row(2887, 400, "Pool (%s) is not running", "Please check the status of the pool"),
     row(2890, 404, "Pool (%s) does not exist", "Please check whether the pool exists"),
@@ -168,7 +175,7 @@ mod tests {
             filled(2793, &["17", "16"]),
             "The number of flavor instances (17) exceeds the maximum (16)."
         );
-        assert_eq!(filled(2757, &[]), "code directory path error.");
+        assert_eq!(filled(2758, &[]), "code startup file path error.");
         assert_eq!(
             filled(2775, &["a%sb"]),
             "Training job (ID: a%sb) not found."

@@ -12,6 +12,20 @@ pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-jo
 /// Where the log of a worker lies.
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
+/// Checks a path in a container; the error is a phrase.
+pub(crate) fn plain(path: &str) -> Result<(), &'static str> {
+    if !path.starts_with('/') {
+        return Err("it must be an absolute path");
+    }
+    if path.chars().any(char::is_control) {
+        return Err("control characters are not allowed");
+    }
+    if path.split('/').any(|part| part == "." || part == "..") {
+        return Err("the steps . and .. are not allowed");
+    }
+    Ok(())
+}
+
 /// An absolute path below `/home`, in the service's terms. On this machine it lies below the
 /// directory of the worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +38,7 @@ impl HomePath {
         if !trimmed.starts_with("/home/") {
             return Err("it must be a directory below /home");
         }
-        if trimmed.chars().any(char::is_control) {
-            return Err("control characters are not allowed");
-        }
-        if trimmed.split('/').any(|part| part == "." || part == "..") {
-            return Err("the steps . and .. are not allowed");
-        }
+        plain(trimmed)?;
         Ok(Self(trimmed.to_owned()))
     }
 

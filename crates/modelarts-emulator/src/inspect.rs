@@ -65,20 +65,15 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// The log of a task of a job, given by its index, as far as it is written.
+    /// The log of a task of a job, given by its rank, as far as it is written.
     ///
     /// # Errors
-    /// If there is no such job, or the file cannot be read.
+    /// If there is no such job or task, or the file cannot be read.
     pub async fn stored_log(&self, id: &str, task: u32) -> io::Result<Vec<u8>> {
         let request = self.core.store.read(id, |job| Arc::clone(&job.request));
         let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let worker = Worker {
-            job_id: id.to_owned(),
-            request,
-            index: task,
-            trial: None,
-            run: 0,
-        };
+        let worker = Worker::all(id, &request).nth(task as usize);
+        let worker = worker.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         let tail = self.core.runner.log_tail(worker, u64::MAX).await?;
         Ok(tail.map_or_else(Vec::new, |tail| tail.content))
     }

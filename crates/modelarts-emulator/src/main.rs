@@ -82,8 +82,8 @@ struct Serve {
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
-    /// Whose service it is.
-    #[arg(long, value_enum, default_value_t = Whose::Otc)]
+    /// The cloud whose service it is.
+    #[arg(long, value_enum, default_value_t = Whose::Huawei)]
     cloud: Whose,
     /// Directory in which version v of data set d is d/v.
     #[arg(long, value_name = "DIR")]
@@ -121,9 +121,15 @@ struct Serve {
     /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     encrypted_bucket: Vec<String>,
+    /// Organization of the image registry that jobs can be saved to, instead of any; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    organization: Vec<String>,
     /// Refuse jobs that write to where an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
+    /// Refuse jobs with documented fields that the emulator does not act on, with 501.
+    #[arg(long)]
+    strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
     #[arg(long)]
     show_secrets: bool,
@@ -336,6 +342,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
         .least_disk(arguments.least_disk)
         .job_quota(arguments.job_quota)
         .one_job_per_output(arguments.one_job_per_output)
+        .strict(arguments.strict)
         .show_secrets(arguments.show_secrets)
         .install_packages(!arguments.no_packages);
     for pool in arguments.pool {
@@ -346,6 +353,9 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     }
     for bucket in arguments.encrypted_bucket {
         builder = builder.encrypted_bucket(bucket);
+    }
+    for name in arguments.organization {
+        builder = builder.organization(name);
     }
     let mut choices = Choices::default();
     for choice in &arguments.choose {

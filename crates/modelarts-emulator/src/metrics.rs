@@ -185,17 +185,19 @@ mod tests {
     use super::*;
     use crate::request::JobRequest;
 
+    fn worker() -> Worker {
+        let request = Arc::new(JobRequest {
+            node_count: 1,
+            ..JobRequest::default()
+        });
+        Worker::all("id", &request).next().unwrap()
+    }
+
     #[test]
     fn samples_survive_and_go_on() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");
-        let worker = Worker {
-            job_id: "id".to_owned(),
-            request: Arc::new(JobRequest::default()),
-            index: 0,
-            trial: None,
-            run: 0,
-        };
+        let worker = worker();
         let minute = |at: i64| Moment::from_millis(at * 60_000);
         let usage = |cpu_millis| Usage {
             cpu_millis,
@@ -223,13 +225,7 @@ mod tests {
 
     #[test]
     fn the_last_three_days_are_kept() {
-        let worker = Worker {
-            job_id: "id".to_owned(),
-            request: Arc::new(JobRequest::default()),
-            index: 0,
-            trial: None,
-            run: 0,
-        };
+        let worker = worker();
         let database = Arc::new(Database::open(None).unwrap());
         let metrics = Metrics::new(&database);
         let minute = |at: i64| Moment::from_millis(at * 60_000);

@@ -56,6 +56,10 @@ operations! {
     ShowObsUrlOfTrainingJobLogs, GET, "/training-jobs/{training_job_id}/tasks/{task_id}/logs/url";
     ShowTrainingJobLogsFromAom, GET, "/training-jobs/{training_job_id}/logs/{task_id}";
     ShowTrainingJobMetrics, GET, "/training-jobs/{training_job_id}/metrics/{task_id}";
+    ShowTrainingJobRoutePlan, GET, "/training-jobs/{training_job_id}/route_plan";
+    NotifyTrainingJobInformation, POST, "/training-jobs/{training_job_id}/tasks/{task_id}/reports/{report_type}";
+    CreateSaveImageJob, POST, "/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job";
+    ShowSaveImageJob, GET, "/training-jobs/{training_job_id}/tasks/{task_id}/save-image-job";
     ValidateTrainingJobName, GET, "/training-job-names";
     ShowTrainingJobEngines, GET, "/training-job-engines";
     ShowTrainingJobFlavors, GET, "/training-job-flavors";
@@ -76,6 +80,7 @@ operations! {
     ShowAlgorithmByUuid, GET, "/algorithms/{algorithm_id}";
     ChangeAlgorithm, PUT, "/algorithms/{algorithm_id}";
     DeleteAlgorithm, DELETE, "/algorithms/{algorithm_id}";
+    CreateAlgorithmVersionToGallery, POST, "/gallery-algorithm-publication";
     CreateTrainingExperiment, POST, "/training-experiments";
     ListTrainingExperiments, GET, "/training-experiments";
     ShowTrainingExperimentDetails, GET, "/training-experiments/{experiment_id}";

@@ -16,7 +16,7 @@ impl Driver {
         let limit = self.core.clock.limit(self.core.timing.preparing).shared();
         for worker in &self.workers {
             let pod = worker.pod();
-            let image = self.request.image().to_owned();
+            let image = worker.request.image().to_owned();
             self.note(EventKind::PodPulled {
                 pod: pod.clone(),
                 image,
@@ -63,7 +63,7 @@ impl Driver {
     async fn bring_in(&self, worker: &Worker, limit: &Limit) -> Result<(), Ending> {
         let runner = Arc::clone(&self.core.runner);
         let task = worker.task();
-        if self.request.code_dir.is_some() {
+        if worker.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
             tokio::select! {
@@ -92,7 +92,7 @@ impl Driver {
                 }
             }
         }
-        for (index, input) in self.request.inputs.iter().enumerate() {
+        for (index, input) in worker.request.inputs.iter().enumerate() {
             self.stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
@@ -123,7 +123,7 @@ impl Driver {
                 }
             }
         }
-        for (index, output) in self.request.outputs.iter().enumerate() {
+        for (index, output) in worker.request.outputs.iter().enumerate() {
             if !output.prefetch {
                 continue;
             }

@@ -7,7 +7,9 @@ use crate::environment;
 use crate::events::Event;
 use crate::lifecycle::State;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
-use crate::store::{Job, task_name};
+use crate::roles;
+use crate::rules::give_back;
+use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +23,20 @@ pub(crate) enum UserName<'a> {
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
     let given = job.given();
     let mut shown = json!({
-        "kind": "job",
+        "kind": job.request.text("/kind"),
         "metadata": metadata(job, &given, user),
         "status": status(job, now),
-        "algorithm": algorithm(&job.request),
-        "spec": spec(&job.request, &given),
     });
-    let endpoints = endpoints(job, &given);
-    if !endpoints.is_empty() {
-        shown["endpoints"] = endpoints.into();
+    if job.request.roles.is_empty() {
+        shown["algorithm"] = algorithm(&job.request);
+        shown["spec"] = spec(&job.request, &given);
+    } else {
+        let roles = job.request.roles.iter();
+        shown["tasks"] = roles.map(|role| roles::render(role)).collect();
+    }
+    give_back(&mut shown, &given);
+    if job.state == State::Running {
+        add_endpoints(&mut shown, job, &given);
     }
     shown
 }
@@ -53,35 +60,25 @@ const APPLICATIONS: [(&str, &str); 3] = [
     ("mindstudio-insight/enable", "mindstudio_insight"),
 ];
 
-/// The ways into a job that were asked for. Addresses and tokens are there while it runs; on this
-/// machine nothing answers at them.
-fn endpoints(job: &Job, given: &Value) -> Map<String, Value> {
-    let mut endpoints = Map::new();
-    let runs = job.state == State::Running;
-    let mut shown = json!({});
-    echo(&mut shown, given, "", &["endpoints"]);
+/// Adds addresses and tokens to the ways into a job that were asked for. On this machine nothing
+/// answers at them.
+fn add_endpoints(shown: &mut Value, job: &Job, given: &Value) {
     if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
-        if runs {
-            let urls = job.tasks().zip(0..).map(|(task, index)| {
-                let address = environment::address(&job.id, index);
-                json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
-            });
-            ssh["task_urls"] = urls.collect();
-        }
-        endpoints.insert("ssh".to_owned(), ssh.take());
+        let urls = job.tasks().zip(0..).map(|(task, index)| {
+            let address = environment::address(&job.id, index);
+            json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
+        });
+        ssh["task_urls"] = urls.collect();
     }
     for (annotation, name) in APPLICATIONS {
-        let asked = &given["metadata"]["annotations"][annotation];
-        if runs && *asked == "true" {
+        if given["metadata"]["annotations"][annotation] == "true" {
             let address = environment::address(&job.id, 0);
-            let endpoint = json!({
+            shown["endpoints"][name] = json!({
                 "url": format!("https://{address}/{name}"),
                 "token": job.id.replace('-', ""),
             });
-            endpoints.insert(name.to_owned(), endpoint);
         }
     }
-    endpoints
 }
 
 fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
@@ -97,12 +94,7 @@ fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
             UserName::Known(name) => name,
         },
     });
-    echo(
-        &mut metadata,
-        given,
-        "/metadata",
-        &["annotations", "training_experiment_reference"],
-    );
+    echo(&mut metadata, given, "/metadata", &["annotations"]);
     metadata
 }
 
@@ -229,14 +221,7 @@ fn algorithm(request: &JobRequest) -> Value {
         &mut algorithm,
         &request.given,
         "/algorithm",
-        &[
-            "id",
-            "subscription_id",
-            "item_version_id",
-            "autosearch_config_path",
-            "autosearch_framework_path",
-            "summary",
-        ],
+        &["id", "subscription_id", "item_version_id"],
     );
     algorithm
 }
@@ -245,7 +230,7 @@ fn parameter(parameter: &Parameter) -> Value {
     json!({
         "name": parameter.name,
         "description": parameter.description,
-        "i18n_description": parameter.i18n_description,
+        "i18n_description": null,
         "value": parameter.value,
         "constraint": parameter.constraint.clone().unwrap_or_else(|| json!({
             "type": "String",
@@ -302,47 +287,30 @@ fn spec(request: &JobRequest, given: &Value) -> Value {
             resource["flavor_detail"] = flavor.detail();
         }
     }
-    echo(
-        &mut resource,
-        given,
-        "/spec/resource",
-        &[
-            "pool_id",
-            "pool_group_id",
-            "main_container_customized_flavor",
-        ],
-    );
+    if let Some(pool_id) = &request.pool_id {
+        resource["pool_id"] = pool_id.as_str().into();
+    }
     let mut spec = json!({"resource": resource, "runtime_type": request.runtime_type()});
-    let mut path = match &request.log_export {
-        LogExport::NotGiven => Value::Null,
-        LogExport::Blank => json!({}),
-        LogExport::To(path) => json!({"obs_url": path.to_string()}),
-    };
-    if !path.is_null() {
-        echo(&mut path, given, "/spec/log_export_path", &["host_path"]);
-        spec["log_export_path"] = path;
+    match &request.log_export {
+        LogExport::NotGiven => {}
+        LogExport::Blank => spec["log_export_path"] = json!({}),
+        LogExport::To(path) => spec["log_export_path"] = json!({"obs_url": path.to_string()}),
     }
     echo(
         &mut spec,
         given,
         "/spec",
-        &[
-            "volumes",
-            "schedule_policy",
-            "custom_metrics",
-            "auto_stop",
-            "notification",
-            "log_export_config",
-        ],
+        &["volumes", "schedule_policy", "auto_stop"],
     );
     spec
 }
 
-/// A task with its address. Each has a node of its own, with the same address.
-pub(crate) fn task(job: &Job, index: u32, schedule_count: u32) -> Value {
-    let address = environment::address(&job.id, index);
+/// A task, given by its name and rank, with its address. Each has a node of its own, with the same
+/// address.
+pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
+    let address = environment::address(&job.id, rank);
     json!({
-        "task": task_name(index),
+        "task": name,
         "ip": address,
         "host_ip": address,
         "schedule_count": schedule_count,

@@ -2,7 +2,9 @@
 //! passed it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -15,6 +17,7 @@ use crate::error::ApiError;
 use crate::flavors::Flavor;
 use crate::home::{DEFAULT_LOCAL_CODE_DIR, HomePath};
 use crate::obs::ObsPath;
+use crate::roles;
 use crate::rules::Annotations;
 use crate::tuning::Tuning;
 
@@ -49,6 +52,13 @@ pub(crate) struct JobRequest {
     pub(crate) retry: Retry,
     /// Its code runs in trials.
     pub(crate) tuning: Option<Tuning>,
+    /// Of a heterogeneous job: what each element of `tasks` asks for. Then code, channels, flavor
+    /// and logs are theirs, and `node_count` is that of all together.
+    pub(crate) roles: Vec<Arc<JobRequest>>,
+    /// Of an element of `tasks`: the role that it names.
+    pub(crate) role: Option<String>,
+    /// Of an element of `tasks`: the index of its first task. Earlier elements may have its role.
+    pub(crate) first_index: u32,
 }
 
 /// How the code starts.
@@ -76,8 +86,6 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) description: String,
-    /// The description in another language; null if there is none.
-    pub(crate) i18n_description: Value,
     pub(crate) constraint: Option<Value>,
 }
 
@@ -107,8 +115,11 @@ impl JobRequest {
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
         let body = Field::root(&given);
         let kind = body.required("kind")?.text()?;
-        if kind != "job" {
+        if !["job", "hetero_job"].contains(&kind) {
             return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
+        }
+        if !body.items_of("tasks")?.is_empty() {
+            return roles::read(given);
         }
         let metadata = body.required("metadata")?;
         let algorithm = body.required("algorithm")?;
@@ -124,9 +135,9 @@ impl JobRequest {
         // An engine of version 1 knows no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match algorithm.text_of(name)? {
-            Some(text) if !old => HomePath::parse(text)
-                .map(Some)
-                .map_err(ApiError::local_code_dir),
+            Some(text) if !old => HomePath::parse(text).map(Some).map_err(|_| {
+                ApiError::not_modelled(format!("{text:?} as {name}, which is not below /home"))
+            }),
             _ => Ok(None),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
@@ -158,7 +169,31 @@ impl JobRequest {
             },
             tuning: Tuning::read(&algorithm)?,
             given,
+            ..Self::default()
         })
+    }
+
+    /// What its tasks run: the roles of a heterogeneous job, or the job itself.
+    pub(crate) fn parts(self: &Arc<Self>) -> &[Arc<Self>] {
+        match self.roles.as_slice() {
+            [] => std::slice::from_ref(self),
+            roles => roles,
+        }
+    }
+
+    /// The outputs of all its parts.
+    pub(crate) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
+        self.parts().iter().flat_map(|part| &part.outputs)
+    }
+
+    /// The first part of the names of its tasks.
+    pub(crate) fn role(&self) -> &str {
+        self.role.as_deref().unwrap_or("worker")
+    }
+
+    /// The indexes of its tasks.
+    pub(crate) fn indexes(&self) -> Range<u32> {
+        self.first_index..self.first_index + self.node_count
     }
 
     /// Where the code directory's copies go: `MA_JOB_DIR`.
@@ -269,15 +304,22 @@ fn start(algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
         return Err(ApiError::not_modelled("code inside an image (file://)"));
     }
     let code_dir = obs_member(algorithm, "code_dir")?;
+    let command = algorithm.text_of("command")?;
+    let engine = engine(algorithm)?;
+    let custom = engine.contains_key("image_url")
+        && !["engine_id", "engine_name"]
+            .iter()
+            .any(|name| engine.contains_key(*name));
     let start = match obs_member(algorithm, "boot_file")? {
-        Some(file) => {
+        // A custom image runs its command.
+        Some(file) if command.is_none() || !custom => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));
             let below = below.ok_or_else(ApiError::boot_file_outside)?;
             Start::BootFile { file, below }
         }
-        None => match algorithm.text_of("command")? {
+        _ => match command {
             Some(command) => Start::Command(command.to_owned()),
             None => return Err(ApiError::command_and_image()),
         },
@@ -301,10 +343,6 @@ fn parameters(algorithm: &Field<'_>) -> Result<Vec<Parameter>, ApiError> {
             name: item.required("name")?.text()?.to_owned(),
             value: item.text_of("value")?.unwrap_or_default().to_owned(),
             description: item.text_of("description")?.unwrap_or_default().to_owned(),
-            i18n_description: item
-                .get("i18n_description")?
-                .map(|field| field.value().clone())
-                .unwrap_or_default(),
             constraint: item.get("constraint")?.map(|field| field.value().clone()),
         });
     }

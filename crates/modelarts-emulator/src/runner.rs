@@ -34,7 +34,13 @@ pub enum RunnerKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) job_id: String,
+    /// What the whole job is asked to be.
+    pub(crate) job: Arc<JobRequest>,
+    /// What this worker is to run: one of the [parts](JobRequest::parts) of the job.
     pub(crate) request: Arc<JobRequest>,
+    /// Among all workers of the job.
+    pub(crate) rank: u32,
+    /// Among those of its role.
     pub(crate) index: u32,
     /// Of a search: the trial whose code runs. Trials share the worker's container.
     pub(crate) trial: Option<String>,
@@ -43,9 +49,24 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
+    /// All workers of a job, by their rank.
+    pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
+        let parts = job.parts().iter();
+        let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
+        workers.zip(0..).map(|((request, index), rank)| Self {
+            job_id: job_id.to_owned(),
+            job: Arc::clone(job),
+            request: Arc::clone(request),
+            rank,
+            index,
+            trial: None,
+            run: 0,
+        })
+    }
+
     /// `worker-0`.
     pub(crate) fn task(&self) -> String {
-        task_name(self.index)
+        task_name(self.request.role(), self.index)
     }
 
     /// `modelarts-job-<id>-worker-0`: the pod's name.

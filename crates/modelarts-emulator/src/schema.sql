@@ -91,7 +91,7 @@ CREATE TABLE minutes (
 -- Values that nobody measured, by pod: minute after minute, by series, as JSON.
 CREATE TABLE given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL) WITHOUT ROWID;
 
--- Algorithms and experiments, as they are shown.
+-- Algorithms, their publications, and experiments, as they are shown.
 CREATE TABLE records (
     number INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,

@@ -266,8 +266,12 @@ impl ScriptedRun {
             if of_all.is_some() {
                 return Err(format!("{place}: a task has no tasks"));
             }
-            if !task.starts_with("worker-") {
-                return Err(format!("{place}: tasks are worker-0, worker-1 and so on"));
+            let named = task.rsplit_once('-');
+            if !named.is_some_and(|(role, index)| !role.is_empty() && index.parse::<u32>().is_ok())
+            {
+                return Err(format!(
+                    "{place}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
+                ));
             }
             run.check(&place, Some(self))?;
         }
@@ -393,7 +397,7 @@ mod tests {
                 "a number or a list of numbers",
             ),
             (
-                r#"{"default": [{"tasks": {"ps-0": {}}}]}"#,
+                r#"{"default": [{"tasks": {"ps": {}}}]}"#,
                 "tasks are worker-0",
             ),
             (

@@ -155,13 +155,13 @@ impl Search {
 
     /// The tasks of a job with one of the addresses that were asked for.
     fn tasks_there(&self, job: &Job) -> Value {
-        let there = |index: &u32| {
-            let own = environment::address(&job.id, *index).parse();
+        let there = |rank: u32| {
+            let own = environment::address(&job.id, rank).parse();
             own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
         };
-        let tasks = (0..job.request.node_count).filter(there);
+        let tasks = job.tasks().zip(0..).filter(|(_, rank)| there(*rank));
         tasks
-            .map(|index| render::task(job, index, job.schedule_count))
+            .map(|task| render::task(job, task, job.schedule_count))
             .collect()
     }
 }

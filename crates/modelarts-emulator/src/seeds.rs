@@ -220,14 +220,7 @@ async fn put(core: &Arc<Core>, seed: &Seed, job: Job) -> Result<(), String> {
     core.store
         .insert(job, usize::MAX, false)
         .map_err(|error| error.message)?;
-    for index in 0..request.node_count {
-        let worker = Worker {
-            job_id: id.clone(),
-            request: Arc::clone(&request),
-            index,
-            trial: None,
-            run: 0,
-        };
+    for worker in Worker::all(&id, &request) {
         if let Some(values) = seed.metrics.get(&worker.task()) {
             core.metrics.give(&worker.pod(), values.clone());
         }
@@ -313,6 +306,7 @@ impl Seed {
             body: &body,
             terms: &core.terms,
             stored: None,
+            is_algorithm: false,
             may_prioritise: true,
         };
         rules::check(&draft)

@@ -54,6 +54,9 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<(Moment, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
+    /// The last saving of each task's container.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) images: BTreeMap<String, SavedImage>,
     /// Those that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
@@ -97,6 +100,19 @@ pub(crate) struct RecordEnd {
     pub(crate) recover: Option<String>,
 }
 
+/// The container of a task, saved as an image.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedImage {
+    pub(crate) name: String,
+    /// The organization of the image registry.
+    pub(crate) namespace: String,
+    pub(crate) tag: String,
+    pub(crate) description: String,
+    pub(crate) created: Moment,
+    /// The index of the running record in which it was asked for.
+    pub(crate) run: usize,
+}
+
 impl Job {
     pub(crate) fn new(id: String, request: JobRequest, created: Moment) -> Self {
         Self {
@@ -120,6 +136,7 @@ impl Job {
             nodes: Vec::new(),
             failure: None,
             records: Vec::new(),
+            images: BTreeMap::new(),
             events: vec![Event {
                 time: created,
                 kind: EventKind::Created,
@@ -153,21 +170,21 @@ impl Job {
         !(self.settled && self.state.is_final()) || self.deleted
     }
 
-    /// `worker-0` and so on.
-    pub(crate) fn tasks(&self) -> impl Iterator<Item = String> + use<> {
-        (0..self.request.node_count).map(task_name)
+    /// The names of its tasks by their rank: `worker-0` and so on.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
+        let parts = self.request.parts().iter();
+        parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
     /// Whether `other` would write to a place that this job still writes to.
     fn writes_where(&self, other: &Self) -> bool {
-        let own = &self.request.outputs;
+        let mut theirs = other.request.all_outputs();
         self.project == other.project
             && !self.state.is_final()
-            && other
-                .request
-                .outputs
-                .iter()
-                .any(|output| own.iter().any(|own| own.place == output.place))
+            && theirs.any(|output| {
+                let mut own = self.request.all_outputs();
+                own.any(|own| own.place == output.place)
+            })
     }
 
     /// Moves to `next` and notes what the phase brings with it. False if no way leads there,
@@ -250,9 +267,9 @@ fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     }
 }
 
-/// The name of a task by its index.
-pub(crate) fn task_name(index: u32) -> String {
-    format!("worker-{index}")
+/// The name of a task by its role and index.
+pub(crate) fn task_name(role: &str, index: u32) -> String {
+    format!("{role}-{index}")
 }
 
 /// A job that is not at its end.

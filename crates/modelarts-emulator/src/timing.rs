@@ -27,6 +27,8 @@ pub struct Timing {
     pub billing: Duration,
     /// From an accepted deletion to the moment the job is gone: 10 s \[i\].
     pub deleting: Duration,
+    /// From the request to save an image to the saved image: 60 s \[i\].
+    pub saving_image: Duration,
     /// How long processes may take to end after SIGTERM before SIGKILL: 30 s.
     /// An upper bound, not a delay: a job ends as soon as its processes have gone.
     pub grace: Duration,
@@ -51,6 +53,7 @@ impl Timing {
             finishing: Duration::from_secs(25),
             billing: Duration::from_secs(5),
             deleting: Duration::from_secs(10),
+            saving_image: Duration::from_secs(60),
             grace: Duration::from_secs(30),
             requeue: Duration::from_secs(30 * 60),
             preparing: Duration::from_secs(60 * 60),
@@ -70,6 +73,7 @@ impl Timing {
             finishing: Duration::ZERO,
             billing: Duration::ZERO,
             deleting: Duration::ZERO,
+            saving_image: Duration::ZERO,
             grace: Duration::from_secs(5),
             requeue: Duration::from_secs(30 * 60),
             preparing: Duration::from_secs(60 * 60),
@@ -100,6 +104,7 @@ impl Timing {
             finishing: scaled(documented.finishing),
             billing: scaled(documented.billing),
             deleting: scaled(documented.deleting),
+            saving_image: scaled(documented.saving_image),
             grace: scaled(documented.grace).max(Self::instant().grace),
             requeue: scaled(documented.requeue),
             preparing: documented.preparing,

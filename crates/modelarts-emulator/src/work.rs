@@ -36,8 +36,8 @@ enum Turn {
 
 /// What has been seen of a run so far.
 pub(crate) struct Seen {
-    /// When each output was copied out last.
-    copied: Vec<Moment>,
+    /// When each output of each worker was copied out last.
+    copied: Vec<Vec<Moment>>,
     /// When the logs were copied out last.
     logs_copied: Moment,
     /// The last signs of life: log sizes and use of the processors; and since when they are so.
@@ -205,8 +205,11 @@ impl Driver {
 
     pub(crate) fn first_look(&self) -> Seen {
         let now = self.now();
+        let workers = self.workers.iter();
         Seen {
-            copied: vec![now; self.request.outputs.len()],
+            copied: workers
+                .map(|worker| vec![now; worker.request.outputs.len()])
+                .collect(),
             logs_copied: now,
             life: Vec::new(),
             since: now,
@@ -254,12 +257,13 @@ impl Driver {
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
     async fn copy_out(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
-        for (index, output) in self.request.outputs.iter().enumerate() {
-            if now.since(seen.copied[index]) < output.period {
-                continue;
-            }
-            seen.copied[index] = now;
-            for worker in &self.workers {
+        for (worker, copied) in self.workers.iter().zip(&mut seen.copied) {
+            let outputs = worker.request.outputs.iter().zip(copied);
+            for (index, (output, copied)) in outputs.enumerate() {
+                if now.since(*copied) < output.period {
+                    continue;
+                }
+                *copied = now;
                 let runner = &self.core.runner;
                 let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
                 if let Err(error) = upload.await {
@@ -290,10 +294,11 @@ impl Driver {
     /// (domain.md section 4). What moves here are logs and the time on processors, because the
     /// cards are not there.
     async fn hangs(&self, seen: &mut Seen, now: Moment) -> bool {
-        if crate::flavors::gpus(self.request.flavor()) == 0 {
+        let requests = self.workers.iter().map(|worker| &worker.request);
+        let with_cards = requests.filter(|request| crate::flavors::gpus(request.flavor()) > 0);
+        let Some(patience) = with_cards.map(|request| request.hang_time()).max() else {
             return false;
-        }
-        let patience = self.request.hang_time();
+        };
         if now.since(seen.since) < patience && !seen.life.is_empty() {
             return false;
         }

@@ -5,14 +5,13 @@ use serde_json::Value;
 use crate::{
     draft::Draft,
     place::Place,
+    rules_on_facts::{
+        ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
+        PARAMETER_IN_RANGE, PARAMETER_REQUIRED, PARAMETER_TYPED,
+    },
     rules_on_parameters::Constraint,
-    violation::{Offender, Violation},
+    violation::{Offender, Report},
 };
-
-/// The code for settings that contradict the algorithm.
-const MISMATCH: &str = "ModelArts.2814";
-/// The code for algorithms that there are not.
-const NOT_FOUND: &str = "ModelArts.2755";
 
 /// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,32 +86,32 @@ impl AlgorithmFacts {
     }
 
     /// Finds what contradicts the algorithm.
-    pub(crate) fn check(&self, draft: &Draft<'_>, found: &mut Vec<Violation>) {
+    pub(crate) fn check(&self, draft: &Draft<'_>, report: &mut Report) {
         if !draft.is_stored() {
             return;
         }
         if self.missing {
             let id = draft.at("algorithm.id");
-            found.push(Violation::new(
+            report.add(
+                ALGORITHM_EXISTS.basis,
                 id.path(),
                 id.offender(),
                 "the service has the algorithm",
-                Some(NOT_FOUND),
                 "correct the id, or create the algorithm first",
-            ));
+            );
             return;
         }
-        check_channels(&self.inputs, &draft.at("algorithm.inputs"), "input", found);
+        check_channels(&self.inputs, &draft.at("algorithm.inputs"), "input", report);
         check_channels(
             &self.outputs,
             &draft.at("algorithm.outputs"),
             "output",
-            found,
+            report,
         );
-        self.check_parameters(&draft.at("algorithm.parameters"), found);
+        self.check_parameters(&draft.at("algorithm.parameters"), report);
     }
 
-    fn check_parameters(&self, list: &Place<'_>, found: &mut Vec<Violation>) {
+    fn check_parameters(&self, list: &Place<'_>, report: &mut Report) {
         let given = list.items();
         for place in &given {
             let Some(name) = place.at("name").text() else {
@@ -120,30 +119,30 @@ impl AlgorithmFacts {
             };
             let value = place.at("value");
             match self.parameters.iter().find(|known| known.name == name) {
-                Some(known) => known.check(&value, found),
+                Some(known) => known.check(&value, report),
                 None if self.open => {}
-                None => found.push(Violation::new(
+                None => report.add(
+                    JOB_FITS_ALGORITHM.basis,
                     place.at("name").path(),
                     place.at("name").offender(),
                     format!(
                         "the hyper-parameters are those of the algorithm: {}",
                         self.names()
                     ),
-                    Some(MISMATCH),
                     "leave it out",
-                )),
+                ),
             }
         }
         for known in &self.parameters {
             let is_given = given.iter().any(|place| place.at("name").is(&known.name));
             if !is_given && known.constraint.required && known.value.is_none() {
-                found.push(Violation::new(
+                report.add(
+                    PARAMETER_REQUIRED.basis,
                     format!("{}[{:?}]", list.path(), known.name),
                     Offender::Missing,
                     "the algorithm requires this hyper-parameter and has no default for it",
-                    Some("ModelArts.2766"),
                     "give it a value",
-                ));
+                );
             }
         }
     }
@@ -160,39 +159,39 @@ impl AlgorithmFacts {
 }
 
 impl Parameter {
-    fn check(&self, place: &Place<'_>, found: &mut Vec<Violation>) {
+    fn check(&self, place: &Place<'_>, report: &mut Report) {
         let value = place.text().unwrap_or_default();
         let same = self.value.as_deref().unwrap_or_default() == value;
-        let (rule, code, advice) = if !self.editable && !same {
+        let (rule, says, advice) = if !self.editable && !same {
             (
+                JOB_FITS_ALGORITHM,
                 "the algorithm does not let jobs change this hyper-parameter",
-                MISMATCH,
                 "leave it out",
             )
         } else if self.constraint.required && value.is_empty() {
             (
+                PARAMETER_REQUIRED,
                 "the algorithm requires a value",
-                "ModelArts.2766",
                 "give it a value",
             )
         } else if value.is_empty() {
             return;
         } else if !self.constraint.admits_type(value) {
             (
+                PARAMETER_TYPED,
                 "the value is of the type that the algorithm names",
-                "ModelArts.2768",
                 "correct the value",
             )
         } else if !self.constraint.admits_choice(value) {
             (
+                PARAMETER_CHOSEN,
                 "the value is one of the choices of the algorithm",
-                "ModelArts.2765",
                 "choose one of them",
             )
         } else if !self.constraint.admits_number(value) {
             (
+                PARAMETER_IN_RANGE,
                 "the value lies in the range of the algorithm",
-                "ModelArts.2769",
                 "choose a value in the range",
             )
         } else {
@@ -207,17 +206,11 @@ impl Parameter {
             true => advice.to_owned(),
             false => format!("{advice} ({})", admitted.join(": ")),
         };
-        found.push(Violation::new(
-            place.path(),
-            place.offender(),
-            rule,
-            Some(code),
-            advice,
-        ));
+        report.add(rule.basis, place.path(), place.offender(), says, advice);
     }
 }
 
-fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, found: &mut Vec<Violation>) {
+fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, report: &mut Report) {
     let given = list.items();
     for place in &given {
         let name = place.at("name");
@@ -225,16 +218,16 @@ fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, found: &mut V
             .text()
             .and_then(|name| known.iter().find(|channel| channel.name == name))
         else {
-            found.push(Violation::new(
+            report.add(
+                JOB_FITS_ALGORITHM.basis,
                 name.path(),
                 name.offender(),
                 format!("the algorithm has an {what} of this name"),
-                Some(MISMATCH),
                 match known.is_empty() {
                     true => format!("leave it out; the algorithm has no {what}"),
                     false => format!("name it as the algorithm does: {}", names(known)),
                 },
-            ));
+            );
             continue;
         };
         let kind = match place.at("remote.dataset").is_given() {
@@ -242,24 +235,24 @@ fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, found: &mut V
             false => "obs",
         };
         if !channel.kinds.is_empty() && !channel.kinds.iter().any(|admitted| admitted == kind) {
-            found.push(Violation::new(
+            report.add(
+                DATA_FITS_ALGORITHM.basis,
                 place.at("remote").path(),
                 place.at("remote").offender(),
                 "the algorithm admits data of this kind",
-                Some("ModelArts.2834"),
                 format!("give {}", channel.kinds.join(" or ")),
-            ));
+            );
         }
     }
     for channel in known {
         if !given.iter().any(|place| place.at("name").is(&channel.name)) {
-            found.push(Violation::new(
+            report.add(
+                JOB_FITS_ALGORITHM.basis,
                 format!("{}[{:?}]", list.path(), channel.name),
                 Offender::Missing,
                 format!("the algorithm has an {what} of this name"),
-                Some(MISMATCH),
                 "give it",
-            ));
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     job::{Job, TrainingJobs},
     limits::{self, INVALID},
-    violation::{Offender, Violation},
+    violation::{Offender, Report, Violation},
 };
 
 /// How many jobs the service deletes at once.
@@ -35,10 +35,10 @@ impl Job {
 
     async fn change(&self, change: serde_json::Value) -> Result<(), Error> {
         const SCHEMA: &str = "ChangeTrainingJobDescriptionRequest";
-        let mut found = Vec::new();
-        limits::check(SCHEMA, &crate::place::Place::root(&change), &mut found);
-        if !found.is_empty() {
-            return Err(Error::broken_rules("the change", found));
+        let mut report = Report::default();
+        limits::check(SCHEMA, &crate::place::Place::root(&change), &mut report);
+        if !report.is_ok() {
+            return Err(Error::broken_rules("the change", report.violations));
         }
         let body: types::ChangeTrainingJobDescriptionRequest = serde_json::from_value(change)
             .map_err(|error| Error::invalid(format!("no change: {error}")))?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use walkdir::WalkDir;
 
 use crate::{
@@ -10,13 +10,17 @@ use crate::{
     draft::Draft,
     error::Error,
     obs_path::ObsPath,
-    violation::{Offender, Report, Violation, Warning},
+    rules_on_facts::{
+        BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
+        CODE_DIR_SIZE, Fact,
+    },
+    violation::{Offender, Report, Warning},
 };
 
 const FIELD: &str = "algorithm.code_dir";
 const MOST_BYTES: u64 = 5 << 30;
-/// Files and directories together.
-const MOST_ENTRIES: u64 = 1000;
+/// Directories are not counted.
+const MOST_FILES: u64 = 1000;
 const MOST_LEVELS: usize = 32;
 /// More is admitted, and slow to download in each task.
 const BEST_BYTES: u64 = 50 << 20;
@@ -24,7 +28,7 @@ const BEST_BYTES: u64 = 50 << 20;
 /// For the table of parameters.
 pub(crate) fn limits_in_words() -> String {
     format!(
-        "at most {} GB, {MOST_ENTRIES} files and directories, {MOST_LEVELS} levels; best {} MB",
+        "at most {} GB, {MOST_FILES} files, {MOST_LEVELS} levels; best {} MB",
         MOST_BYTES >> 30,
         BEST_BYTES >> 20
     )
@@ -100,42 +104,39 @@ impl CodeDir {
         self.levels
     }
 
-    /// Holds it against the limits of the service: 5 GB, 1,000 files and directories,
-    /// 32 levels. `boot_file` is a path in the directory, such as `src/train.py`.
+    /// Compares it with the limits of the service: 5 GB, 1,000 files, 32 levels.
+    /// `boot_file` is a path in the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        let mut broken = |value: Value, rule: &'static str, code, advice: &'static str| {
-            let offender = Offender::Value(value);
-            report
-                .violations
-                .push(Violation::new(FIELD, offender, rule, Some(code), advice));
-        };
         if self.bytes > MOST_BYTES {
-            broken(
-                json!({"bytes": self.bytes}),
+            report.add(
+                CODE_DIR_SIZE.basis,
+                FIELD,
+                Offender::Value(json!({"bytes": self.bytes})),
                 "the code directory has at most 5 GB",
-                "ModelArts.2761",
                 "move data to an input",
             );
         }
-        if self.files + self.directories > MOST_ENTRIES {
-            broken(
-                json!({"files": self.files, "directories": self.directories}),
-                "the code directory has at most 1,000 files and directories",
-                "ModelArts.2759",
+        if self.files > MOST_FILES {
+            report.add(
+                CODE_DIR_FILES.basis,
+                FIELD,
+                Offender::Value(json!({"files": self.files})),
+                "the code directory has at most 1,000 files",
                 "leave out what the script does not need, or pack it",
             );
         }
         if self.levels > MOST_LEVELS {
-            broken(
-                json!({"levels": self.levels}),
+            report.add(
+                CODE_DIR_DEPTH.basis,
+                FIELD,
+                Offender::Value(json!({"levels": self.levels})),
                 "the code directory is at most 32 directories deep",
-                "ModelArts.2760",
                 "make the tree flatter",
             );
         }
         if let Some(boot_file) = boot_file {
-            self.check_boot_file(boot_file, &mut report.violations);
+            self.check_boot_file(boot_file, &mut report);
         }
         if self.bytes > BEST_BYTES && self.bytes <= MOST_BYTES {
             report.warnings.push(Warning::new(
@@ -147,35 +148,30 @@ impl CodeDir {
         report
     }
 
-    fn check_boot_file(&self, boot_file: &str, found: &mut Vec<Violation>) {
-        let mut broken = |rule: &'static str, code, advice: &'static str| {
-            found.push(Violation::new(
-                "algorithm.boot_file",
-                Offender::Value(boot_file.into()),
-                rule,
-                Some(code),
-                advice,
-            ));
+    fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
+        let mut broken = |rule: Fact, says: &'static str, advice: &'static str| {
+            let value = Offender::Value(boot_file.into());
+            report.add(rule.basis, "algorithm.boot_file", value, says, advice);
         };
         let inside =
             !Path::new(boot_file).is_absolute() && !boot_file.split('/').any(|s| s == "..");
         if !inside {
             broken(
+                BOOT_FILE_INSIDE,
                 "the boot file lies in the code directory",
-                "ModelArts.2792",
                 "move the boot file into the directory",
             );
         } else if !self.path.join(boot_file).is_file() {
             broken(
+                BOOT_FILE_EXISTS,
                 "the boot file is there",
-                "ModelArts.2758",
                 "correct its name, or put it into the directory",
             );
         }
         if !boot_file.ends_with(".py") {
             broken(
+                BOOT_FILE_PYTHON,
                 "the boot file ends in .py",
-                "ModelArts.2758",
                 "start a Python file; other programs need an image and a command",
             );
         }
@@ -183,7 +179,7 @@ impl CodeDir {
 }
 
 impl CreateJob {
-    /// Holds a directory on this machine against the limits of the service, before
+    /// Compares a directory on this machine with the limits of the service, before
     /// it is uploaded to the code directory of the job; the boot file of the job
     /// must be in it.
     ///

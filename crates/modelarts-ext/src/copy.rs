@@ -20,11 +20,9 @@ impl Job {
     /// Everything that the service says about the job is kept, also fields that no
     /// document names: [`check`](CreateJob::check) warns of those, and
     /// [`without_field`](CreateJob::without_field) takes them away. Dropped are only
-    /// what the service sets itself (status, ids, times, addresses, what it resolved
-    /// from other fields), and what says nothing: null, empty text, empty lists.
-    ///
-    /// Some services do not give back when a job is stopped by itself and whom it
-    /// notifies: set that again.
+    /// what the service sets itself (status, ids, times, addresses), and what says
+    /// nothing: null, empty text, empty lists. Code and engine stay beside the id of an
+    /// algorithm: they may be the job's own.
     ///
     /// # Errors
     /// As [`TrainingJobs::get`](crate::TrainingJobs::get).
@@ -40,7 +38,10 @@ impl Job {
 /// The request that makes such a job.
 fn request_of(shown: &Value) -> Value {
     let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_default();
-    algorithm(&mut body);
+    // Only images of one's own are told a user.
+    if body.pointer("/algorithm/engine/image_url").is_none() {
+        document::remove(&mut body, "algorithm.engine.run_user");
+    }
     // An experiment is named by its id, or made by its name.
     if body
         .pointer("/metadata/training_experiment_reference/id")
@@ -70,28 +71,6 @@ fn request_of(shown: &Value) -> Value {
         document::remove(&mut body, "ftjob_config");
     }
     body
-}
-
-/// Answers show what the service made of the request: the code of an algorithm that
-/// it keeps, and each name that an engine has. A request says it in one way.
-fn algorithm(body: &mut Value) {
-    let has = |body: &Value, name: &str| body.pointer(&format!("/algorithm/{name}")).is_some();
-    if has(body, "id") || has(body, "subscription_id") {
-        for name in ["code_dir", "boot_file", "command", "engine"] {
-            document::remove(body, &format!("algorithm.{name}"));
-        }
-        return;
-    }
-    if has(body, "engine/image_url") {
-        document::remove(body, "algorithm.engine.engine_id");
-        return;
-    }
-    // Only images of one's own are told a user.
-    document::remove(body, "algorithm.engine.run_user");
-    if has(body, "engine/engine_id") {
-        document::remove(body, "algorithm.engine.engine_name");
-        document::remove(body, "algorithm.engine.engine_version");
-    }
 }
 
 /// What of an answer a request says again, in the shape that requests have. `path` is the

@@ -17,7 +17,7 @@ use crate::{
     limits,
     look_up::{About, LOOKING_UP, algorithm_of, flavor_of},
     recommendations, rules, settle,
-    violation::Report,
+    violation::{Report, Warning},
 };
 
 /// A job to be made. Nothing is sent, and nothing fails, before
@@ -36,6 +36,8 @@ pub struct CreateJob {
     flavor: Option<About<FlavorFacts>>,
     looks_up: bool,
     unchecked: bool,
+    /// Fields of the document that are not in the body.
+    warnings: Vec<Warning>,
 }
 
 impl CreateJob {
@@ -58,7 +60,13 @@ impl CreateJob {
             flavor: None,
             looks_up: true,
             unchecked: false,
+            warnings: Vec::new(),
         }
+    }
+
+    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
+        self.warnings = warnings;
+        self
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -219,18 +227,28 @@ impl CreateJob {
     }
 
     /// Everything that is wrong with the job, as far as it can be known before it is
-    /// sent. Nothing is sent for that. What only the service knows is not looked at:
-    /// whether the name is taken, what lies in OBS, which pools there are; and
-    /// algorithm and flavor only where [`look_up`](Self::look_up) asked for them.
+    /// sent; nothing is sent for it.
+    ///
+    /// A rule is a violation when the service was seen to refuse such jobs, or when a
+    /// document states it; advice of the documents, and what only seems to follow from
+    /// them, is a warning that names the reason. `openapi/SOURCES.md` has a row for each
+    /// rule.
+    ///
+    /// Some things only the service knows: whether the name is taken, what lies in OBS,
+    /// which pools there are. Algorithm and flavor are checked where
+    /// [`look_up`](Self::look_up) asked for them.
     pub fn check(&self) -> Report {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
-        let mut report = Report::default();
-        limits::check(limits::BODY, &draft.root(), &mut report.violations);
-        rules::check(&draft, &mut report.violations);
+        let mut report = Report {
+            warnings: self.warnings.clone(),
+            ..Report::default()
+        };
+        limits::check(limits::BODY, &draft.root(), &mut report);
+        rules::check(&draft, &mut report);
         let algorithm = self.algorithm_facts(algorithm_of(&body));
         if let Some(algorithm) = algorithm {
-            algorithm.check(&draft, &mut report.violations);
+            algorithm.check(&draft, &mut report);
         }
         if let Some(flavor) = self.flavor_facts(flavor_of(&body)) {
             flavor.check(&draft, algorithm, &mut report);
@@ -267,7 +285,7 @@ impl CreateJob {
                 return Err(Error::broken_rules("the job", report.violations));
             }
             for warning in &report.warnings {
-                tracing::warn!(%warning, "a recommendation that the job does not follow");
+                tracing::warn!(%warning, "advice that the job does not follow");
             }
         }
         settle::create(&client, &self.body(), &deadline).await

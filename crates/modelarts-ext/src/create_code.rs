@@ -66,12 +66,14 @@ impl CreateJob {
         self.engine(&[("run_user", id.to_string())], &[])
     }
 
-    /// What a custom image runs, on one line. `;` and `&&` join commands.
+    /// The command of a custom image. The user guide wants one line: `;` and `&&` join
+    /// commands.
     pub fn command(self, command: impl Into<String>) -> Self {
         self.set("algorithm.command", command.into())
     }
 
-    /// Runs an algorithm that is kept by the service.
+    /// Runs an algorithm that is kept by the service; code, boot file and engine that the
+    /// job names itself take the place of the algorithm's.
     pub fn algorithm(self, id: impl Into<String>) -> Self {
         self.set("algorithm.id", id.into())
     }

@@ -102,13 +102,15 @@ impl<'a> Draft<'a> {
     /// Whether the job must say what it runs. Jobs that only show logs, tune a model
     /// of the platform or are made of tasks say it elsewhere.
     pub(crate) fn runs_code(&self) -> bool {
-        !self.at("kind").is("visualization_job")
-            && !["tasks", "train_type", "ftjob_config"]
-                .iter()
-                .any(|name| self.has(name))
+        !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.tunes()
     }
 
-    /// Whether it says itself what it runs.
+    /// True for a job that tunes a model of the platform.
+    pub(crate) fn tunes(&self) -> bool {
+        self.has("train_type") || self.has("ftjob_config")
+    }
+
+    /// True for a job that must name its code itself.
     pub(crate) fn brings_code(&self) -> bool {
         self.runs_code() && !self.is_stored() && self.has("algorithm")
     }

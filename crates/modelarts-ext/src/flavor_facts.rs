@@ -6,7 +6,8 @@ use crate::{
     algorithm_facts::AlgorithmFacts,
     draft::Draft,
     place::Place,
-    violation::{Report, Violation, Warning},
+    rules_on_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
+    violation::{Report, Warning},
 };
 
 const NODES: &str = "spec.resource.node_count";
@@ -82,13 +83,13 @@ impl FlavorFacts {
     ) {
         if let Some(instead) = &self.instead {
             let flavor = draft.at(FLAVOR);
-            report.violations.push(Violation::new(
+            report.add(
+                FLAVOR_EXISTS.basis,
                 flavor.path(),
                 flavor.offender(),
                 "the public pool has the flavor",
-                Some("ModelArts.2781"),
                 format!("choose one that there is: {instead}"),
-            ));
+            );
             return;
         }
         let nodes = draft.at(NODES);
@@ -96,16 +97,16 @@ impl FlavorFacts {
         if let Some(most) = self.max_nodes
             && count > most
         {
-            report.violations.push(Violation::new(
+            report.add(
+                NODES_OF_FLAVOR.basis,
                 nodes.path(),
                 nodes.offender(),
                 match most {
                     1 => "the flavor has one node: it is not for distributed jobs".to_owned(),
                     most => format!("the flavor admits at most {most} nodes"),
                 },
-                Some("ModelArts.2793"),
                 "ask for fewer nodes, or choose another flavor",
-            ));
+            );
         }
         for requirement in algorithm.map_or(&[][..], AlgorithmFacts::requirements) {
             let (place, is) = match requirement.key.as_str() {
@@ -122,7 +123,8 @@ impl FlavorFacts {
                     })
             };
             if is.is_some_and(|is| !admits(is)) {
-                report.violations.push(Violation::new(
+                report.add(
+                    FLAVOR_FITS_ALGORITHM.basis,
                     place.path(),
                     place.offender(),
                     format!(
@@ -131,9 +133,8 @@ impl FlavorFacts {
                         requirement.values.join(" or "),
                         is.unwrap_or_default(),
                     ),
-                    Some("ModelArts.2763"),
                     "choose what the algorithm needs",
-                ));
+                );
             }
         }
         let logs = draft.at("spec.log_export_path.obs_url");

@@ -12,17 +12,18 @@ use crate::{
     place::{Place, general},
     reading,
     recommendations::nearest,
-    violation::{Offender, Violation},
+    violation::{Offender, Violation, Warning},
 };
 
 impl TrainingJobs {
     /// Begins to make the job that a JSON text describes: the body of a request, as
-    /// [`CreateJob::body`] gives it.
+    /// [`CreateJob::body`] gives it, or the details of a job. Fields that only answers have,
+    /// such as `status`, are not sent; [`CreateJob::check`] names each in a warning.
     ///
     /// # Errors
-    /// When the text is no JSON or has a key twice, with the line; and when it has fields
-    /// that no request has, or values of wrong types: all of them, each with its path and the nearest name
-    /// that there is, in [`Error::violations`].
+    /// The text is no JSON or has a key twice: the error has the line. The text has fields that
+    /// are in no request or answer, or values of wrong types: [`Error::violations`] has all of
+    /// them, each with its path and the nearest name that there is.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&reading::json(text)?)
     }
@@ -34,7 +35,7 @@ impl TrainingJobs {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        // What is wrong with it is said with its path, so it is looked at as it is first.
+        // The untyped reading finds all violations with their paths; the typed one keeps `007`.
         body_of(&reading::yaml(text)?)?;
         self.from_value(&reading::yaml_as(Shape::Object(BODY), text)?)
     }
@@ -44,15 +45,13 @@ impl TrainingJobs {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
-        Ok(CreateJob::from_body(
-            self.client().clone(),
-            body_of(document)?,
-        ))
+        let (body, warnings) = body_of(document)?;
+        Ok(CreateJob::from_body(self.client().clone(), body).with_warnings(warnings))
     }
 }
 
-/// The body of a request that a document describes.
-fn body_of(document: &Value) -> Result<Value, Error> {
+/// The body of a request that a document describes, and the fields that are not sent.
+fn body_of(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
             "the document is empty; a job is an object with metadata, algorithm and spec",
@@ -63,19 +62,26 @@ fn body_of(document: &Value) -> Result<Value, Error> {
             "the document is no object; a job is one, with metadata, algorithm and spec",
         ));
     }
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let mut body = read(Shape::Object(BODY), &Place::root(document), &mut found);
-    if !found.is_empty() {
-        return Err(Error::broken_rules("the document", found));
+    if !found.violations.is_empty() {
+        return Err(Error::broken_rules("the document", found.violations));
     }
     if let Value::Object(members) = &mut body {
         members.entry("kind").or_insert_with(|| "job".into());
     }
-    Ok(body)
+    Ok((body, found.warnings))
+}
+
+/// Fields of a document that are not in the body.
+#[derive(Default)]
+struct Found {
+    violations: Vec<Violation>,
+    warnings: Vec<Warning>,
 }
 
 /// The value, with text where text is wanted and without nulls.
-fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
+fn read(shape: Shape, place: &Place<'_>, found: &mut Found) -> Value {
     let Some(value) = place.value() else {
         return Value::Null;
     };
@@ -91,7 +97,14 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
                             object.insert(name.clone(), value);
                         }
                     }
-                    None => found.push(unknown(schema, name, &here)),
+                    None if is_answer_only(&general(here.path())) => {
+                        found.warnings.push(Warning::new(
+                            here.path(),
+                            Offender::Field,
+                            "only the service sets this field, so it is not sent",
+                        ));
+                    }
+                    None => found.violations.push(unknown(schema, name, &here)),
                 }
             }
             Value::Object(object)
@@ -117,7 +130,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
         | (Shape::Boolean, Value::Bool(_))
         | (Shape::Any, _) => value.clone(),
         _ => {
-            found.push(Violation::new(
+            found.violations.push(Violation::new(
                 place.path(),
                 place.offender(),
                 limits::wanted(shape),
@@ -130,18 +143,16 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Vec<Violation>) -> Value {
 }
 
 fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
-    let (rule, advice) = if is_answer_only(&general(place.path())) {
-        (
-            "the service sets this field".to_owned(),
-            "leave it out".to_owned(),
-        )
-    } else {
-        let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => "leave it out".to_owned(),
-        };
-        ("there is no such field".to_owned(), advice)
+    let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => "leave it out".to_owned(),
     };
     // An unknown field may be a misspelt one that holds secrets.
-    Violation::new(place.path(), Offender::Field, rule, None, advice)
+    Violation::new(
+        place.path(),
+        Offender::Field,
+        "there is no such field",
+        None,
+        advice,
+    )
 }

@@ -421,6 +421,7 @@ mod rules;
 mod rules_on_channels;
 mod rules_on_code;
 mod rules_on_extras;
+mod rules_on_facts;
 mod rules_on_parameters;
 mod rules_on_resources;
 mod rules_on_switches;

@@ -40,9 +40,9 @@ fn warn(found: &mut Vec<Warning>, place: &Place<'_>, advice: impl Into<String>) 
 }
 
 /// The names that the guide recommends, and that most scripts use. Algorithms that
-/// the service keeps have names of their own.
+/// the service keeps have names of their own, and models that are tuned need none.
 fn names_of_channels(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    if draft.is_stored() {
+    if draft.is_stored() || draft.tunes() {
         return;
     }
     for (list, name, what) in [

@@ -9,12 +9,26 @@ use crate::{
     rules_on_switches::is_variable,
 };
 
+/// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
+/// of the field itself, but for those in their `job_config`.
+pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    if draft.tunes() {
+        return Vec::new();
+    }
+    let inputs = draft.inputs().into_iter().flatten();
+    inputs
+        .filter(|input| !input.path().starts_with("tasks") || input.path().contains("job_config"))
+        .map(|input| input.at("name"))
+        .filter(|name| !name.is_given())
+        .collect()
+}
+
 pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let names = draft
         .channels()
         .into_iter()
         .map(|channel| channel.at("name"));
-    // That there is one is a limit of the field itself.
+    // That there is one is another rule, or a limit of the field itself.
     names
         .filter(|name| name.text().is_some_and(|text| !is_name(text)))
         .collect()
@@ -94,6 +108,8 @@ pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
+/// Not those of a search by files: the service takes `/config/search.yaml` where there is
+/// no such bucket.
 pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let mut paths = Vec::new();
     for program in draft.programs() {
@@ -105,8 +121,6 @@ pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     }
     paths.extend(
         [
-            "algorithm.autosearch_config_path",
-            "algorithm.autosearch_framework_path",
             "algorithm.summary.log_dir.pfs.pfs_path",
             "spec.log_export_path.obs_url",
             "spec.output_model.obs.obs_path",

@@ -56,13 +56,19 @@ pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
+/// True where an engine of the platform is named, which an image may then replace.
+fn names_engine(draft: &Draft<'_>) -> bool {
+    ["engine_id", "engine_name"]
+        .iter()
+        .any(|name| draft.at("algorithm.engine").at(name).is_given())
+}
+
 pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let elsewhere = draft.has("algorithm.engine.image_url") || draft.has("algorithm.command");
+    // An image without an engine and without a command breaks another rule.
+    let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
     let boot_file = draft.at("algorithm.boot_file");
-    let mut missing = one(
-        draft.brings_code() && !elsewhere && !boot_file.is_given(),
-        boot_file,
-    );
+    let nothing = !image && !draft.has("algorithm.command") && !boot_file.is_given();
+    let mut missing = one(draft.brings_code() && nothing, boot_file);
     let tasks = draft.programs().into_iter().skip(1);
     missing.extend(
         tasks
@@ -79,8 +85,10 @@ pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(both && !draft.is_stored(), command)
 }
 
+/// A boot file does not make up for the command of an image; only an engine that is
+/// named does.
 pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    if draft.is_stored() || draft.has("algorithm.boot_file") {
+    if draft.is_stored() || names_engine(draft) {
         return Vec::new();
     }
     let [image, command] =
@@ -90,6 +98,14 @@ pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         (false, true) => vec![image],
         _ => Vec::new(),
     }
+}
+
+pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let command = draft.at("algorithm.command");
+    let broken = command
+        .text()
+        .is_some_and(|text| text.contains(['\n', '\r']));
+    one(broken, command)
 }
 
 /// The engines of the job and of its tasks, unless the service keeps the algorithm.
@@ -139,15 +155,25 @@ pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn engine_twice<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let twice = engines(draft).into_iter().filter(|engine| {
-        ["engine_name", "engine_version", "image_url"]
-            .iter()
-            .any(|name| engine.at(name).is_given())
-    });
-    twice
+pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let images = engines(draft).into_iter();
+    images
+        .filter(|engine| engine.at("image_url").is_given())
         .map(|engine| engine.at("engine_id"))
         .filter(Place::is_given)
+        .collect()
+}
+
+/// The part before the first slash is a registry if it has a dot or a port.
+pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let has_registry = |url: &str| {
+        let host = url.split_once('/').map(|(host, _)| host);
+        host.is_some_and(|host| host.contains(['.', ':']))
+    };
+    let images = engines(draft).into_iter();
+    images
+        .map(|engine| engine.at("image_url"))
+        .filter(|image| image.text().is_some_and(has_registry))
         .collect()
 }
 
@@ -240,30 +266,41 @@ pub(crate) fn is_plain(path: &str) -> bool {
 const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let wrong = |place: &Place<'_>| {
-        let Some(path) = place.text().filter(|path| path.starts_with("/home/")) else {
-            // That it lies below /home is a limit of the field itself.
-            return false;
-        };
-        let path = path.trim_end_matches('/');
-        let kept = KEPT.contains(&path)
-            || KEPT_WHOLE.iter().any(|whole| {
-                let rest = path.strip_prefix(whole);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            });
-        path == "/home" || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
-    };
+/// The local code directories, but for code that lies in the image: they have no effect then.
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'a str)> {
     let programs = draft.programs().into_iter();
     programs
-        // The code lies in the image, so the directory has no effect.
         .filter(|program| {
             let code = program.at("code_dir").text();
             !code.is_some_and(|path| path.starts_with("file://"))
         })
         .map(|program| program.at("local_code_dir"))
-        .filter(wrong)
+        .filter_map(|place| {
+            let path = place.text()?.trim_end_matches('/');
+            Some((place, path))
+        })
         .collect()
+}
+
+pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let wrong = |path: &str| {
+        let kept = KEPT.contains(&path)
+            || KEPT_WHOLE.iter().any(|whole| {
+                let rest = path.strip_prefix(whole);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
+        let in_home = path == "/home" || path.starts_with("/home/");
+        !in_home || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
+    };
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| wrong(path));
+    directories.map(|(place, _)| place).collect()
+}
+
+pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| *path == "/home");
+    directories.map(|(place, _)| place).collect()
 }
 
 pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

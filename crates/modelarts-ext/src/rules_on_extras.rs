@@ -5,14 +5,26 @@ use crate::{
     place::{Place, one},
 };
 
-pub(crate) fn metrics<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let metrics = draft.at("spec.custom_metrics").items().into_iter();
+    metrics
+        .filter(|metric| {
+            let [url, port] =
+                ["metrics_url", "metrics_port"].map(|name| metric.at(name).is_given());
+            url != port
+        })
+        .collect()
+}
+
+/// The older documents have URL and port, the newer ones a command or an HTTP request.
+pub(crate) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics
         .filter(|metric| {
             let given = |name: &str| metric.at(name).value().is_some();
-            let old = [given("metrics_url"), given("metrics_port")];
-            let forms = [old[0] || old[1], given("exec"), given("http_get")];
-            old[0] != old[1] || forms.iter().filter(|form| **form).count() != 1
+            let old = given("metrics_url") || given("metrics_port");
+            let forms = [old, given("exec"), given("http_get")];
+            forms.into_iter().filter(|form| *form).count() != 1
         })
         .collect()
 }

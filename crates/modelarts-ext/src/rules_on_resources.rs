@@ -9,10 +9,8 @@ const FLAVOR: &str = "spec.resource.flavor_id";
 const POOL: &str = "spec.resource.pool_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
-/// The flavors of dedicated pools begin so; what follows says how many cards: 1, 2,
-/// 4, 8, 16.
+/// The flavors of dedicated pools begin so; what follows says how many cards.
 const OF_POOLS: &str = "modelarts.pool.visual.";
-const SIZES: [&str; 5] = ["xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge"];
 
 pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
@@ -24,12 +22,6 @@ pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(nowhere, draft.at(FLAVOR))
 }
 
-fn is_of_pools(flavor: &str) -> bool {
-    flavor
-        .strip_prefix(OF_POOLS)
-        .is_some_and(|size| SIZES.contains(&size))
-}
-
 pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let mut pairs = vec![(draft.at(FLAVOR), draft.has(POOL))];
     for task in draft.at("tasks").items() {
@@ -39,10 +31,9 @@ pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     pairs
         .into_iter()
         .filter(|(flavor, pool)| {
-            flavor.text().is_some_and(|flavor| match pool {
-                true => !is_of_pools(flavor),
-                false => flavor.starts_with(OF_POOLS),
-            })
+            flavor
+                .text()
+                .is_some_and(|flavor| flavor.starts_with(OF_POOLS) != *pool)
         })
         .map(|(flavor, _)| flavor)
         .collect()

@@ -12,16 +12,13 @@ const KINDS: [(&str, &str); 3] = [
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// The most SFS Turbo file systems of one job.
-const MOST_NFS: usize = 8;
+/// The most volumes of one job: the user guide calls them disks.
+const MOST: usize = 8;
 /// What the platform mounts. The user guide names `/`, `/cache` and
-/// `/home/ma-user/modelarts` "such as"; the others are where it puts code, data and
-/// logs, and what these lie in.
-const TAKEN: [&str; 9] = [
+/// `/home/ma-user/modelarts` "such as"; the others are where it puts code, data and logs.
+const DEFAULT_MOUNTS: [&str; 7] = [
     "/",
     "/cache",
-    "/home",
-    "/home/ma-user",
     "/home/ma-user/modelarts",
     "/home/ma-user/modelarts/inputs",
     "/home/ma-user/modelarts/outputs",
@@ -59,19 +56,15 @@ pub(crate) fn one_kind<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn source<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+/// NFS volumes need nothing: no document says so.
+pub(crate) fn path<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let mounts = mounts(draft).into_iter();
     mounts
+        .filter(|(mount, source)| {
+            let is_nfs = *source == "nfs_server_path";
+            !is_nfs && !mount.at(source).is_given() && !mount.at("local_path").is_given()
+        })
         .map(|(mount, source)| mount.at(source))
-        .filter(|source| !source.is_given())
-        .collect()
-}
-
-pub(crate) fn target<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let mounts = mounts(draft).into_iter();
-    mounts
-        .map(|(mount, _)| mount.at("local_path"))
-        .filter(|path| !path.is_given())
         .collect()
 }
 
@@ -82,15 +75,16 @@ pub(crate) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     }
 }
 
-pub(crate) fn few_nfs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn at_most_8<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     // The ninth is one too many, and so is each after it.
-    nfs(draft).into_iter().skip(MOST_NFS).collect()
+    volumes(draft).into_iter().skip(MOST).collect()
 }
 
-/// `10.0.0.5:/share` and `10.0.0.5:/share/` are one.
+/// `10.0.0.5:/share` and `10.0.0.5:/share/` are one. A bucket is no file system.
 pub(crate) fn once<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let sources = nfs(draft).into_iter().map(|nfs| nfs.at("nfs_server_path"));
-    repeated_paths(sources)
+    let mounts = mounts(draft).into_iter();
+    let file_systems = mounts.filter(|(_, source)| *source != "obs_path");
+    repeated_paths(file_systems.map(|(mount, source)| mount.at(source)))
 }
 
 pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
@@ -98,17 +92,41 @@ pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     repeated_paths(mounts.map(|(mount, _)| mount.at("local_path")))
 }
 
-pub(crate) fn free_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let paths = mounts(draft)
-        .into_iter()
-        .map(|(mount, _)| mount.at("local_path"));
+/// The local paths that are given, without slashes at the end.
+fn local_paths<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'a str)> {
+    let paths = mounts(draft).into_iter();
     paths
-        .filter(|place| {
-            place.text().is_some_and(|path| {
-                let plain = path.trim_end_matches('/');
-                let plain = if plain.is_empty() { "/" } else { plain };
-                !is_plain(path) || TAKEN.contains(&plain)
-            })
+        .map(|(mount, _)| mount.at("local_path"))
+        .filter_map(|place| {
+            let plain = place.text()?.trim_end_matches('/');
+            Some((place, if plain.is_empty() { "/" } else { plain }))
         })
         .collect()
+}
+
+fn at<'a>(draft: &Draft<'a>, is_taken: impl Fn(&str) -> bool) -> Vec<Place<'a>> {
+    let paths = local_paths(draft).into_iter();
+    paths
+        .filter(|(_, path)| is_taken(path))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+pub(crate) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    at(draft, |path| {
+        !is_plain(path) || DEFAULT_MOUNTS.contains(&path)
+    })
+}
+
+/// The directories that a default mount lies in.
+pub(crate) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    at(draft, |path| ["/home", "/home/ma-user"].contains(&path))
+}
+
+pub(crate) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let channels = draft.channels();
+    let channels: Vec<_> = channels.iter().map(|one| one.at("local_dir")).collect();
+    let directories = channels.iter().filter_map(Place::text);
+    let directories: Vec<_> = directories.map(|text| text.trim_end_matches('/')).collect();
+    at(draft, |path| directories.contains(&path))
 }

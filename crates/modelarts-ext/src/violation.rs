@@ -4,6 +4,8 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::Value;
 
+use crate::rules::Basis;
+
 /// A rule that a job breaks.
 ///
 /// Its `Display` is one line with everything that is known.
@@ -114,8 +116,8 @@ impl fmt::Debug for Offender {
     }
 }
 
-/// A recommendation that a job does not follow. The service takes the job all the
-/// same.
+/// Advice that a job does not follow. Nothing is known to refuse the job for it: the
+/// advice says why it is no [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -160,13 +162,35 @@ impl fmt::Display for Warning {
 #[non_exhaustive]
 #[must_use = "a report says whether something is wrong; it is no error by itself"]
 pub struct Report {
-    /// What the service would refuse.
+    /// The rules that the service was seen to enforce, or that a document states.
     pub violations: Vec<Violation>,
-    /// What the service takes, and what is better otherwise.
+    /// Advice that is not followed. It keeps no job from being sent.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
+    /// Adds what breaks a rule: a violation, or a warning where the rule is advice.
+    pub(crate) fn add(
+        &mut self,
+        basis: Basis,
+        field: impl Into<String>,
+        offender: Offender,
+        says: impl Into<Cow<'static, str>>,
+        advice: impl Into<Cow<'static, str>>,
+    ) {
+        let (says, advice) = (says.into(), advice.into());
+        match basis {
+            Basis::Refusal(code) | Basis::Must(code) => {
+                self.violations
+                    .push(Violation::new(field, offender, says, Some(code), advice))
+            }
+            Basis::Advice(why) => {
+                let advice = format!("{says}; {advice} ({why})");
+                self.warnings.push(Warning::new(field, offender, advice));
+            }
+        }
+    }
+
     /// Whether the service would take it, as far as that can be known here.
     #[must_use]
     pub fn is_ok(&self) -> bool {

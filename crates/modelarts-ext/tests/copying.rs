@@ -79,19 +79,17 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
             "algorithm.engine = \"PyTorch\": an object; change its type",
             "algorithm.environments (its value is not shown): an object; change its type",
             "algorithm.inputs[0].remote.obs.obsurl: there is no such field; did you mean obs_url?",
-            "metadata.id: the service sets this field; leave it out",
             "metadata.xyz: there is no such field; leave it out",
             "metdata: there is no such field; did you mean metadata?",
             "spec.resource.node_count = \"two\": a whole number; change its type",
             "spec.schedule_policy.preemptible = \"no\": true or false; change its type",
             "spec.volumes = {\"nfs\":{}}: a list; change its type",
-            "status: the service sets this field; leave it out",
         ]
     );
     assert!(
         error
             .to_string()
-            .starts_with("the document breaks 12 rules, so nothing was sent:\n")
+            .starts_with("the document breaks 10 rules, so nothing was sent:\n")
     );
     assert!(!error.to_string().contains("secret"));
 
@@ -107,6 +105,30 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
                                  "name": "b"}}"#
         ),
         "not JSON: the key \"name\" comes twice at line 2 column 39"
+    );
+}
+
+#[test]
+fn fields_that_only_answers_have_are_not_sent_and_named_in_warnings() {
+    let mut details = everything().body();
+    details["status"] = json!({"phase": "Failed", "tasks": ["worker-0"]});
+    details["metadata"]["id"] = "1".into();
+    details["spec"]["resource"]["policy"] = "regular".into();
+    let job = client().training_jobs().from_value(&details).unwrap();
+    assert_eq!(job.body(), everything().body());
+    let lines: Vec<_> = job
+        .check()
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "metadata.id: only the service sets this field, so it is not sent",
+            "spec.resource.policy: only the service sets this field, so it is not sent",
+            "status: only the service sets this field, so it is not sent",
+        ]
     );
 }
 
@@ -318,8 +340,8 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
 }
 
 #[tokio::test]
-async fn what_the_service_resolved_is_said_in_one_way() {
-    // An algorithm of the service: its code and its engine are the service's.
+async fn what_the_service_shows_is_sent_again() {
+    // Code and engine beside the id of an algorithm may be the job's own.
     let details = json!({
         "kind": "job",
         "metadata": {"id": "j", "name": "a", "description": ""},
@@ -340,17 +362,22 @@ async fn what_the_service_resolved_is_said_in_one_way() {
         copy.body(),
         json!({
             "kind": "job", "metadata": {"name": "again"},
-            "algorithm": {"id": "alg", "parameters": [{"name": "p", "value": ""}]},
+            "algorithm": {
+                "id": "alg", "code_dir": "/bucket/code/", "boot_file": "/bucket/code/a.py",
+                "engine": {"engine_id": "e", "engine_name": "E", "engine_version": "1"},
+                "parameters": [{"name": "p", "value": ""}],
+            },
             "spec": {"resource": {"flavor_id": "f", "node_count": 2}},
         })
     );
+    assert_eq!(copy.check().violations, []);
     // An engine that is named three times.
     let mut details = details;
     details["algorithm"]["id"] = "".into();
     let copy = copied(&details).await;
     assert_eq!(
         copy.body()["algorithm"]["engine"],
-        json!({"engine_id": "e"})
+        json!({"engine_id": "e", "engine_name": "E", "engine_version": "1"})
     );
     assert_eq!(copy.check().violations, []);
     // An image of one's own has a user.
@@ -438,6 +465,7 @@ async fn what_no_document_names_is_kept_and_sent() {
     assert_eq!(
         fields,
         [
+            "spec.volumes[0]",
             "algorithm.engine.image_digest",
             "algorithm.inputs[0].cached",
             "algorithm.inputs[0].remote.obs.etag",
@@ -451,7 +479,7 @@ async fn what_no_document_names_is_kept_and_sent() {
         ]
     );
     assert_eq!(
-        report.warnings[5].to_string(),
+        report.warnings[6].to_string(),
         "billing_mode: no document names this field; it is sent as it is"
     );
     // It goes out as it is shown.

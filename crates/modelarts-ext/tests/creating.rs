@@ -319,14 +319,17 @@ fn debug_shows_no_values() {
 async fn the_service_refuses_with_the_code_that_the_check_says() {
     // The cases name a pool of GPU nodes.
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
-    let site = Site::with(|builder| builder.pool(pool)).await;
+    let otc = modelarts_emulator::Cloud::Otc;
+    let site = Site::with(|builder| builder.pool(pool).cloud(otc)).await;
     site.put("bucket/code/train.py", "");
-    for case in cases() {
+    site.put("bucket/data/x", "");
+    for case in cases().into_iter().filter(|case| !case.is_advice) {
         let job = site
             .client
             .training_jobs()
             .from_value(&case.breaks)
-            .unwrap();
+            .unwrap()
+            .cloud(modelarts_ext::Cloud::Otc);
         let said = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), said.code(), "{}: {error}", case.name);
@@ -350,7 +353,118 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
     }
 }
 
+/// An algorithm on the emulator; its id.
+async fn stored(site: &Site) -> String {
+    let body: types::AlgorithmRequest = read(json!({
+        "metadata": {"name": "stored"},
+        "job_config": plain()["algorithm"],
+    }));
+    let client = &site.client;
+    let algorithm = client
+        .call(|api| {
+            api.create_algorithm()
+                .project_id(client.project_id())
+                .body(body)
+                .send()
+        })
+        .await
+        .unwrap();
+    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
+}
+
+/// Advice keeps no job from being made. What the emulator does not have, it refuses with a
+/// code of its own.
+#[tokio::test]
+async fn the_service_takes_what_is_only_advised_against() {
+    let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(directory.path().join("d")).unwrap();
+    let site = Site::with(|builder| {
+        let builder = builder.pool(pool).nfs_root(directory.path());
+        builder.datasets(directory.path())
+    })
+    .await;
+    site.put("bucket/code/train.py", "");
+    site.put("bucket/data/x", "");
+    let stored = stored(&site).await;
+    let mut refusals = Vec::new();
+    let mut not_modelled = Vec::new();
+    // The table of fields of the emulator refuses these, and some values that no document lists.
+    let fields = ["a metric has a regex", "a priority is 1 at least"];
+    let cases = cases().into_iter().filter(|case| {
+        let is_field =
+            fields.contains(&case.name.as_str()) || case.says.contains("no document lists");
+        case.is_advice && !is_field
+    });
+    for (n, mut case) in cases.enumerate() {
+        if case.breaks["algorithm"]["id"] == "a" {
+            case.breaks["algorithm"]["id"] = stored.as_str().into();
+        }
+        let jobs = site.client.training_jobs();
+        let job = jobs.from_value(&case.breaks).unwrap();
+        assert!(job.check().is_ok(), "{}", case.name);
+        match job.name(format!("job-{n}")).submit().await {
+            Ok(_) => {}
+            Err(error) if error.code() == Some("Emulator.0501") => not_modelled.push(case.name),
+            Err(error) => refusals.push(format!("{}: {error}", case.name)),
+        }
+    }
+    assert_eq!(refusals, [""; 0]);
+    not_modelled.retain(|name| {
+        ![
+            "tasks exclude spec",
+            "a search is configured in YAML",
+            "a search has a metric",
+            "a search algorithm is known",
+            "a local directory is plain",
+            "a volume is not mounted over the home",
+            "a local code directory is not /home",
+        ]
+        .contains(&name.as_str())
+    });
+    assert_eq!(not_modelled, [""; 0]);
+}
+
 // ---- after creation ----
+
+#[tokio::test]
+async fn a_heterogeneous_job_runs_its_roles() {
+    let site = Site::start().await;
+    let role = |name: &str| {
+        let code = format!("bucket/{name}/code");
+        site.put(
+            &format!("{code}/train.py"),
+            "import os\nprint(os.environ['MA_TASK_NAME'])",
+        );
+        read(json!({
+            "role": name,
+            "algorithm": {
+                "code_dir": format!("obs://{code}/"),
+                "boot_file": format!("obs://{code}/train.py"),
+                "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            },
+            "task_resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
+            "log_export_path": {"obs_url": format!("obs://bucket/{name}/logs/")},
+        }))
+    };
+    let create = site.client.training_jobs().create("roles");
+    let job = create.task(role("learner")).task(role("worker"));
+    let job = site.run(job).await;
+    assert_eq!(job.phase(), types::Phase::Completed);
+    assert_eq!(job.tasks(), ["learner-0", "worker-0"]);
+    for task in ["learner-0", "worker-0"] {
+        let (role, _) = task.split_once('-').unwrap();
+        let object = job.log_object(task).unwrap();
+        let expected = format!("/bucket/{role}/logs/modelarts-job-{}-{task}.log", job.id());
+        assert_eq!(object, expected);
+        let kept = site
+            .emulator
+            .obs_root()
+            .join(object.trim_start_matches('/'));
+        let kept = std::fs::read_to_string(kept).unwrap();
+        assert_eq!(kept, format!("{role}\n"));
+    }
+}
 
 #[tokio::test]
 async fn a_job_is_changed_and_many_are_deleted() {

@@ -353,6 +353,7 @@ async fn wrong_keys_are_tried_once() {
 /// An algorithm on the emulator; its id.
 async fn stored(site: &Site) -> String {
     site.put("bucket/algorithm/train.py", "");
+    site.put("bucket/images/1", "");
     let engine = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64";
     let body: modelarts_ext::types::AlgorithmRequest = serde_json::from_value(json!({
         "metadata": {"name": "classify"},

@@ -118,15 +118,14 @@ fn a_code_directory_has_limits() {
     );
     fs::remove_dir_all(root.join("d")).unwrap();
 
-    // One file is there; files and directories count together.
-    (1..=998).for_each(|n| make(root, &format!("many/{n}"), 0));
+    // One file is there; directories are not counted.
+    (1..=999).for_each(|n| make(root, &format!("many/{n}"), 0));
     assert_eq!(check(), "");
-    make(root, "many/999", 0);
+    make(root, "many/1000", 0);
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"directories\":1,\"files\":1000}: the code directory has at \
-         most 1,000 files and directories (ModelArts.2759); leave out what the script does not \
-         need, or pack it\n"
+        "error: algorithm.code_dir = {\"files\":1001}: the code directory has at most 1,000 files \
+         (ModelArts.2759); leave out what the script does not need, or pack it\n"
     );
 }
 
@@ -144,7 +143,7 @@ fn an_input_is_compared_with_the_disk() {
         "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: an input fits the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
-    // A single file is an input, too.
+    // A single file has a size, too.
     assert!(
         check_input_size(directory.path().join("more"), 1)
             .unwrap()

@@ -26,7 +26,7 @@ const FIELDS: &[Line] = &[
     ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
     ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
     ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
     ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
@@ -64,6 +64,7 @@ fn check(call: &Call<'_>, body: &Value) -> Result<(), ApiError> {
         body: &job,
         terms: &call.core.terms,
         stored: None,
+        is_algorithm: true,
         may_prioritise: true,
     };
     rules::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
@@ -157,7 +158,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
             "description": text("description", ""),
             "create_time": created,
             "workspace_id": text("workspace_id", "0"),
-            "ai_project": "default-ai-project",
+            "ai_project": text("ai_project", "default-ai-project"),
             "user_name": call.user.name,
             "domain_id": call.user.domain,
             "source": "custom",
@@ -296,17 +297,21 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
     }))
 }
 
-/// The body of a job from a stored algorithm, with what the algorithm says filled in.
+/// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
+/// says nothing itself. A job that names a boot file or a command runs that one.
 pub(super) fn fill_in(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];
+    let says = |algorithm: &Value, name: &str| {
+        let value = algorithm.get(name);
+        value.is_some_and(|value| !value.is_null() && *value != "" && *value != json!({}))
+    };
+    let starts = says(algorithm, "boot_file") || says(algorithm, "command");
     for name in ["code_dir", "boot_file", "command", "engine"] {
-        if let Some(value) = config.get(name)
-            && *value != ""
-            && !value.is_null()
-        {
-            algorithm[name] = value.clone();
+        let is_start = matches!(name, "boot_file" | "command");
+        if says(config, name) && !says(algorithm, name) && !(is_start && starts) {
+            algorithm[name] = config[name].clone();
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::algorithms;
@@ -42,6 +42,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         body: &body,
         terms: &call.core.terms,
         stored: stored.as_ref(),
+        is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
     };
     rules::check(&draft)?;
@@ -49,7 +50,9 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     if let Some(stored) = &stored {
         filled = algorithms::fill_in(&body, stored);
         let mut unnamed = filled.clone();
-        unnamed["algorithm"]["id"] = Value::Null;
+        for name in ["id", "subscription_id", "item_version_id"] {
+            unnamed["algorithm"][name] = Value::Null;
+        }
         draft.stored = None;
         draft.body = &unnamed;
         rules::check(&draft)?;
@@ -63,6 +66,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
+    let ignored = rules::ignored_header(&rules::ignored(&job.request.given));
     let shown = render::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -70,9 +74,18 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
+    let mut answer = Answer::json(StatusCode::CREATED, shown);
+    if let Some(fields) = ignored {
+        tracing::warn!(
+            job = id,
+            ?fields,
+            "the job has fields without an effect here"
+        );
+        answer = answer.header(HeaderName::from_static(rules::IGNORED), fields);
+    }
     call.core
         .spawn(driver::drive(Arc::clone(call.core), id, place));
-    Ok(Answer::json(StatusCode::CREATED, shown))
+    Ok(answer)
 }
 
 pub(super) fn list(call: &Call<'_>) -> Outcome {
@@ -287,8 +300,8 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
-            .flat_map(|count| (0..job.request.node_count).map(move |index| (count, index)))
-            .map(|(count, index)| render::task(job, index, count))
+            .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
+            .map(|(count, task)| render::task(job, task, count))
             .collect()
     })?;
     ok(Value::Array(rows))

@@ -19,21 +19,12 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The worker that the path names.
-fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
+pub(super) fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
-    let (request, index) = call.read(|job| {
-        let index = job.tasks().zip(0..).find(|(name, _)| name == task);
-        (Arc::clone(&job.request), index.map(|(_, index)| index))
-    })?;
-    let index = index.ok_or_else(|| {
+    let request = call.read(|job| Arc::clone(&job.request))?;
+    let worker = Worker::all(call.job_id(), &request).find(|worker| worker.task() == task);
+    worker.ok_or_else(|| {
         ApiError::invalid_parameter(format!("task_id {task} is not a task of the job"))
-    })?;
-    Ok(Worker {
-        job_id: call.job_id().to_owned(),
-        request,
-        index,
-        trial: None,
-        run: 0,
     })
 }
 

@@ -3,8 +3,12 @@
 mod algorithms;
 mod catalog;
 mod experiments;
+mod images;
 mod jobs;
 pub(crate) mod logs;
+mod publication;
+mod reports;
+mod route_plan;
 pub(crate) mod tags;
 mod templates;
 mod trials;
@@ -32,6 +36,10 @@ pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
         O::ShowObsUrlOfTrainingJobLogs => logs::link(call).await,
         O::ShowTrainingJobLogsFromAom => logs::lines(call).await,
         O::ShowTrainingJobMetrics => logs::metrics(call),
+        O::ShowTrainingJobRoutePlan => route_plan::show(call),
+        O::NotifyTrainingJobInformation => reports::add(call),
+        O::CreateSaveImageJob => images::create(call),
+        O::ShowSaveImageJob => images::show(call),
         O::ShowTrainingJobEngines => catalog::engines(),
         O::ShowTrainingJobFlavors => catalog::flavors(call),
         O::ShowTrainingFlavorMaxAvailableResource => catalog::pool_flavor(call),
@@ -51,6 +59,7 @@ pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
         O::ShowAlgorithmByUuid => algorithms::show(call),
         O::ChangeAlgorithm => algorithms::change(call),
         O::DeleteAlgorithm => algorithms::delete(call),
+        O::CreateAlgorithmVersionToGallery => publication::create(call),
         O::CreateTrainingExperiment => experiments::create(call),
         O::ListTrainingExperiments => experiments::list(call),
         O::ShowTrainingExperimentDetails => experiments::show(call),

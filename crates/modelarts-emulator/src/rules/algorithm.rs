@@ -76,7 +76,11 @@ pub(super) fn ranges(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// Not of an algorithm that is stored: its jobs give the value.
 pub(super) fn required(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.is_algorithm {
+        return Ok(());
+    }
     for parameter in draft.list(PARAMETERS) {
         let required = parameter.pointer("/constraint/required") == Some(&true.into());
         if required && value(parameter).is_empty() {
@@ -149,7 +153,7 @@ pub(super) fn search_indicators(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(super) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(super) fn search_algorithms(draft: &Draft<'_>) -> Result<(), ApiError> {
     for algorithm in draft.list(&format!("{SEARCH}/algo_configs")) {
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
@@ -158,6 +162,10 @@ pub(super) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
             )));
         }
     }
+    Ok(())
+}
+
+pub(super) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
     for reward in draft.list(&format!("{SEARCH}/reward_attrs")) {
         if !seen.insert(text_of(reward, "/name")) {
@@ -185,19 +193,12 @@ pub(super) fn search_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(super) fn search_params(draft: &Draft<'_>) -> Result<(), ApiError> {
-    for searched in draft.list(&format!("{SEARCH}/search_params")) {
-        let wrong = || Err(ApiError::of(2826, &[]));
-        let name = text_of(searched, "/name").unwrap_or_default();
-        let declared = draft
-            .list(PARAMETERS)
-            .iter()
-            .find(|parameter| self::name(parameter) == name);
-        if declared.is_some_and(|parameter| {
-            parameter.pointer("/constraint/type").is_some() && kind(parameter) != "Float"
-        }) {
-            return wrong();
-        }
+fn searched<'a>(draft: &Draft<'a>) -> &'a [Value] {
+    draft.list(&format!("{SEARCH}/search_params"))
+}
+
+pub(super) fn search_bounds(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for searched in searched(draft) {
         let discrete = searched
             .pointer("/discrete_values")
             .and_then(Value::as_array)
@@ -208,7 +209,23 @@ pub(super) fn search_params(draft: &Draft<'_>) -> Result<(), ApiError> {
             (Some(low), Some(high)) if low <= high
         );
         if !(bounded || discrete) {
-            return wrong();
+            return Err(ApiError::of(2826, &[]));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn search_floats(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for searched in searched(draft) {
+        let name = text_of(searched, "/name").unwrap_or_default();
+        let declared = draft
+            .list(PARAMETERS)
+            .iter()
+            .find(|parameter| self::name(parameter) == name);
+        if declared.is_some_and(|parameter| {
+            parameter.pointer("/constraint/type").is_some() && kind(parameter) != "Float"
+        }) {
+            return Err(ApiError::of(2826, &[]));
         }
     }
     Ok(())
@@ -216,18 +233,48 @@ pub(super) fn search_params(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 // ---- jobs from stored algorithms ----
 
+fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
+    stored
+        .pointer(&format!("/job_config/{list}"))
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// An algorithm says of each input which kinds of data it takes; none means any.
+pub(super) fn data_fits(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let Some(stored) = draft.stored else {
+        return Ok(());
+    };
+    for input in draft.list("/algorithm/inputs") {
+        let known = config(stored, "inputs").iter();
+        let known = known.filter(|known| name(known) == name(input));
+        let kinds: Vec<&str> = known
+            .filter_map(|known| known.get("remote_constraints")?.as_array())
+            .flatten()
+            .filter_map(|constraint| text_of(constraint, "/data_type"))
+            .collect();
+        let remote = |kind: &str| {
+            let remote = input.pointer(&format!("/remote/{kind}"));
+            remote.is_some_and(|value| !value.is_null())
+        };
+        let kind = match remote("dataset") {
+            true => "modelarts_dataset",
+            false => "obs",
+        };
+        if !kinds.is_empty() && !kinds.contains(&kind) {
+            return Err(ApiError::of(2834, &[kind]));
+        }
+    }
+    Ok(())
+}
+
 /// Parameters, inputs and outputs of a job are those of its algorithm: parameters it does not know
 /// need `parameters_customization`, those that are not editable keep their value.
 pub(super) fn fits(draft: &Draft<'_>) -> Result<(), ApiError> {
     let Some(stored) = draft.stored else {
         return Ok(());
     };
-    let config = |list: &str| -> &[Value] {
-        stored
-            .pointer(&format!("/job_config/{list}"))
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
-    };
+    let config = |list: &str| config(stored, list);
     let mismatch = |what: &str| Err(ApiError::of(2814, &[what]));
     let open = stored.pointer("/job_config/parameters_customization") == Some(&true.into());
     for parameter in draft.list(PARAMETERS) {

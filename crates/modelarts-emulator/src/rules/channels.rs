@@ -9,7 +9,6 @@ use super::draft::text_of;
 use super::names::is_variable;
 use crate::confined::Confined;
 use crate::error::ApiError;
-use crate::home::HomePath;
 
 const LISTS: [&str; 2] = ["inputs", "outputs"];
 
@@ -24,19 +23,41 @@ fn channels<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (String, &'a Value)> 
     })
 }
 
+/// Jobs that tune a model are sent inputs without names.
+pub(super) fn inputs_named(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let inputs = draft.list("/algorithm/inputs");
+    let unnamed = |input: &Value| text_of(input, "/name").is_none();
+    match inputs.iter().position(unnamed) {
+        Some(at) if !draft.tunes() => Err(ApiError::invalid_parameter(format!(
+            "algorithm.inputs[{at}].name is required"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn different(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let mut places = BTreeSet::new();
     for list in LISTS {
         let mut names = BTreeSet::new();
         for channel in draft.list(&format!("/algorithm/{list}")) {
-            if !names.insert(text_of(channel, "/name")) {
-                return Err(ApiError::channel());
-            }
-            if let Some(place) = text_of(channel, "/local_dir")
-                && !places.insert(place.trim_end_matches('/'))
+            if let Some(name) = text_of(channel, "/name")
+                && !names.insert(name)
             {
                 return Err(ApiError::channel());
             }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let mut places = BTreeSet::new();
+    for (path, channel) in channels(draft) {
+        if let Some(place) = text_of(channel, "/local_dir")
+            && !places.insert(place.trim_end_matches('/'))
+        {
+            return Err(ApiError::invalid_parameter(format!(
+                "{path}.local_dir must not be that of another channel"
+            )));
         }
     }
     Ok(())
@@ -88,11 +109,6 @@ pub(super) fn one_place(draft: &Draft<'_>) -> Result<(), ApiError> {
                 )));
             }
             _ => {}
-        }
-        if let Some(place) = text_of(channel, "/local_dir") {
-            HomePath::parse(place).map_err(|phrase| {
-                ApiError::invalid_parameter(format!("{path}.local_dir must be usable: {phrase}"))
-            })?;
         }
     }
     Ok(())

@@ -18,11 +18,15 @@ pub(crate) struct Terms {
     pub(crate) pools: Vec<Pool>,
     /// Buckets that jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
+    /// Organizations of the image registry that the user may save images to; any, if it is empty.
+    pub(crate) organizations: BTreeSet<String>,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
     /// Whether there are NFS servers.
     pub(crate) nfs: bool,
     pub(crate) obs: Confined,
+    /// Documented fields without an effect here are refused.
+    pub(crate) strict: bool,
 }
 
 /// The body of a request for a job, beside what it is judged by. Members are named by JSON
@@ -33,6 +37,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) terms: &'a Terms,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
+    /// True for an algorithm that is to be stored, which is checked in the form of a job.
+    pub(crate) is_algorithm: bool,
     /// Whether the user may ask for priority 3.
     pub(crate) may_prioritise: bool,
 }
@@ -54,6 +60,12 @@ impl<'a> Draft<'a> {
         self.at(pointer)
             .and_then(Value::as_array)
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// True for a job that tunes a model of the platform, which brings its own code.
+    pub(crate) fn tunes(&self) -> bool {
+        let config = self.at("/ftjob_config").and_then(Value::as_object);
+        self.has("/train_type") || config.is_some_and(|config| !config.is_empty())
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {

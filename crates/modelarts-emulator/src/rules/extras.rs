@@ -44,15 +44,27 @@ pub(super) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(super) fn tasks(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let tasks = !draft.list("/tasks").is_empty();
-    if tasks && draft.at("/spec").is_some() {
+fn has_tasks(draft: &Draft<'_>) -> bool {
+    !draft.list("/tasks").is_empty()
+}
+
+pub(super) fn tasks_or_spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if has_tasks(draft) && draft.at("/spec").is_some() {
         return broken("tasks must not stand beside spec".into());
     }
-    for name in ["algorithm", "spec"] {
-        if !tasks && draft.at(&format!("/{name}")).is_none() {
-            return broken(format!("{name} is required"));
-        }
+    Ok(())
+}
+
+pub(super) fn algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !has_tasks(draft) && !draft.tunes() && draft.at("/algorithm").is_none() {
+        return broken("algorithm is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !has_tasks(draft) && draft.at("/spec").is_none() {
+        return broken("spec is required".into());
     }
     Ok(())
 }
@@ -154,6 +166,47 @@ pub(super) fn metrics_in_one_form(draft: &Draft<'_>) -> Result<(), ApiError> {
                 "spec.custom_metrics[{at}] must have one of metrics_url, exec and http_get"
             ));
         }
+    }
+    Ok(())
+}
+
+pub(super) fn http_get(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+        let request = metric.get("http_get").filter(|request| !request.is_null());
+        let lacks = |name: &&str| {
+            let value = request.and_then(|request| request.get(*name));
+            value.is_none_or(|value| value.is_null() || *value == "")
+        };
+        if request.is_some()
+            && let Some(name) = ["path", "port"].into_iter().find(|name| lacks(name))
+        {
+            return broken(format!(
+                "spec.custom_metrics[{at}].http_get.{name} is required"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn notification_topic(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.at("/spec/notification").is_some() && !draft.has("/spec/notification/topic_urn") {
+        return broken("spec.notification.topic_urn is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn notification_events(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let events = "/spec/notification/events";
+    if draft.at("/spec/notification").is_some() && draft.list(events).is_empty() {
+        return broken("spec.notification.events is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn key_pairs(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let names = "/endpoints/ssh/key_pair_names";
+    if draft.at("/endpoints/ssh").is_some() && draft.list(names).is_empty() {
+        return broken("endpoints.ssh.key_pair_names is required".into());
     }
     Ok(())
 }

@@ -1,13 +1,17 @@
 //! What a creation must fulfil: first the table of fields, then the rules between them, in this
-//! order. The first that is broken is the answer, with the service's own status and code.
+//! order. The first that is broken is the answer, with the service's own status and code; advice is
+//! only logged.
 //!
-//! Sources: domain.md section 6, the rules under Table B and the limits of Table C of checklist.md.
+//! `openapi/SOURCES.md` has a row for each rule with what it rests on.
 
 mod algorithm;
 mod channels;
 mod draft;
 mod extras;
 pub(crate) mod fields;
+#[cfg(test)]
+mod fields_tests;
+mod ignored;
 mod names;
 mod place;
 mod shape;
@@ -16,125 +20,213 @@ mod storage;
 #[cfg(test)]
 mod tests;
 mod unmodelled;
+mod volumes;
 
 pub(crate) use draft::{Draft, Terms};
 pub(crate) use extras::Annotations;
+pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
 use crate::error::ApiError;
+use crate::roles;
+
+/// The evidence for a rule, as `openapi/SOURCES.md` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The service was seen to refuse such jobs, or its list of codes names this cause.
+    Refusal,
+    /// A document says that it must be so.
+    Must,
+    /// Advice of a document, or what seems to follow from one: such jobs are taken.
+    Advice,
+}
+
+use Basis::{Advice, Must, Refusal};
 
 /// One rule between fields, or between a field and what the service has.
 pub(crate) struct Rule {
-    /// What must be so.
-    pub(crate) says: &'static str,
+    /// Its name in `openapi/SOURCES.md`, and in the client.
+    pub(crate) name: &'static str,
+    basis: Basis,
     check: fn(&Draft<'_>) -> Result<(), ApiError>,
 }
 
-const fn rule(says: &'static str, check: fn(&Draft<'_>) -> Result<(), ApiError>) -> Rule {
-    Rule { says, check }
+const fn rule(
+    name: &'static str,
+    basis: Basis,
+    check: fn(&Draft<'_>) -> Result<(), ApiError>,
+) -> Rule {
+    Rule { name, basis, check }
 }
 
-/// All of them, in the order in which they are looked at.
-#[rustfmt::skip]
+/// All of them, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
-    rule("kind is a kind of job of this cloud", extras::kind),
-    rule("tasks stand in the place of algorithm and spec", extras::tasks),
-    rule("the number of retries is 1 to 3 (Huawei Cloud: 128)", extras::retries),
-    rule("annotations that switch say true or false", extras::switches),
-    rule("hang-retry needs job-retry-num", extras::hang_retry),
-    rule("a job template is one of two", extras::template),
-
-    rule("subscription_id and item_version_id come together", source::subscription),
-    rule("with id or subscription_id there is no code_dir, boot_file, engine or command", source::one),
-    rule("a stored algorithm exists", source::stored),
-    rule("a job's settings fit its stored algorithm", algorithm::fits),
-    rule("boot_file needs code_dir", source::boot_file_needs_code_dir),
-    rule("command and boot_file exclude each other", source::command_or_boot_file),
-    rule("a command needs an image, an image a command or a boot_file", source::image_and_command),
-    rule("without an image there is a boot_file", source::boot_file),
-    rule("a command is one line", source::one_line),
-    rule("a boot_file needs an engine: id, or name and version, or image", source::engine_complete),
-    rule("an engine_id stands alone", source::engine_named_once),
-    rule("an engine_version beside an image needs a name", source::engine_beside_image),
-    rule("a preset engine exists", source::engine_exists),
-    rule("a preset engine is not retired", source::engine_not_retired),
-    rule("install_sys_packages needs engine_name, engine_version and image_url", source::sys_packages),
-    rule("OBS paths can be read, and lead nowhere else", storage::paths),
-    rule("boot_file lies in code_dir", source::boot_file_inside),
-    rule("boot_file ends in .py", source::boot_file_is_python),
-    rule("local_code_dir lies below /home, and not where the service keeps things", source::local_code_dir),
-    rule("working_dir is a directory", source::working_dir),
-
-    rule("environment variables have names", extras::environments),
-    rule("values of environment variables refer to no others", extras::no_references),
-    rule("parameters have different names", algorithm::different_names),
-    rule("constraints have a documented type", algorithm::types),
-    rule("a choice or a range has values, a range two in order", algorithm::ranges),
-    rule("a required parameter has a value", algorithm::required),
-    rule("a parameter's value is of its type", algorithm::typed),
-    rule("a text is one of its choices", algorithm::chosen),
-    rule("a number lies in its range", algorithm::in_range),
-    rule("hyper-parameter search has an indicator", algorithm::search_indicators),
-    rule("hyper-parameter search has a known algorithm and different indicators", algorithm::search),
-    rule("hyper-parameter search runs on its two engines", algorithm::search_engine),
-    rule("searched parameters are numbers with bounds", algorithm::search_params),
-
-    rule("inputs, and outputs, have different names and directories", channels::different),
-    rule("only one output is hosted", channels::hosted),
-    rule("a channel's data is of a known kind", channels::kind),
-    rule("a channel has exactly one place", channels::one_place),
-    rule("a channel handed over as a variable has the name of one", channels::variable),
-    rule("constraints on an input know three attributes", channels::attributes),
-    rule("tasks read from OBS", channels::tasks_from_obs),
-    rule("a data set's version is named", channels::dataset_version_named),
-    rule("a data set exists", channels::dataset),
-    rule("a data set's version exists", channels::dataset_version),
-
-    rule("there is a flavor or a pool", place::somewhere),
-    rule("the pool exists", place::pool_exists),
-    rule("the pool is running", place::pool_runs),
-    rule("the pool is for training", place::pool_trains),
-    rule("the flavor exists, and is one for this pool", place::flavor_exists),
-    rule("the flavor fits the algorithm", place::flavor_fits_algorithm),
-    rule("the flavor fits the engine", place::flavor_fits_engine),
-    rule("no more nodes than the flavor allows", place::nodes),
-    rule("the user id is a number", place::user_is_number),
-    rule("the user id is 65535 at most", place::user_at_most),
-    rule("the user id is 1000 at least outside of pools", place::user_at_least),
-    rule("the priority is 3 at most, 1 outside of pools", place::priority),
-    rule("the priority 3 needs a permission", place::highest_priority),
-    rule("hyperinstance and networkTopology need affinity_group_size", place::affinity),
-    rule("conditions on nodes have the values that they compare with", place::conditions),
-
-    rule("a volume is one of nfs, pfs and obs", storage::one_kind),
-    rule("nfs needs a pool", storage::nfs_needs_pool),
-    rule("at most 8 nfs volumes", storage::few_nfs),
-    rule("a file system is mounted once", storage::once),
-    rule("volumes are mounted at different places", storage::different_places),
-    rule("volumes are not mounted over the service's directories", storage::free_places),
-
-    rule("custom metrics have URL and port, or neither", extras::metrics),
-    rule("custom metrics come in one form", extras::metrics_in_one_form),
-    rule("log_dir is there when log_type is", extras::log_dir),
-    rule("data_sources are there when a board is enabled", extras::data_sources),
-    rule("autosearch_config_path is a YAML file", extras::config_is_yaml),
-
-    rule("buckets are not encrypted", storage::not_encrypted),
-    rule("code_dir is there", storage::code_dir_exists),
-    rule("code_dir has at most 1,000 files and directories", storage::code_dir_few_files),
-    rule("code_dir is at most 32 directories deep", storage::code_dir_not_deep),
-    rule("code_dir has at most 5 GB", storage::code_dir_small),
-    rule("boot_file is there", storage::boot_file_exists),
+    rule("kind-of-cloud", Must, extras::kind),
+    rule("tasks-or-spec", Advice, extras::tasks_or_spec),
+    rule("algorithm-required", Must, extras::algorithm),
+    rule("spec-required", Must, extras::spec),
+    rule("retries-in-range", Must, extras::retries),
+    rule("annotation-switches", Advice, extras::switches),
+    rule("hang-retry-needs-retries", Advice, extras::hang_retry),
+    rule("job-template-known", Advice, extras::template),
+    // ---- what runs ----
+    rule("subscription-and-version", Must, source::subscription),
+    rule("one-stored-algorithm", Advice, source::one_stored),
+    rule("stored-algorithm-alone", Advice, source::stored_alone),
+    rule("algorithm-exists", Refusal, source::stored),
+    rule("job-fits-algorithm", Refusal, algorithm::fits),
+    rule("data-fits-algorithm", Refusal, algorithm::data_fits),
+    rule(
+        "boot-file-needs-code-dir",
+        Must,
+        source::boot_file_needs_code_dir,
+    ),
+    rule("command-or-boot-file", Advice, source::command_or_boot_file),
+    rule("image-and-command", Refusal, source::image_and_command),
+    rule("boot-file-required", Must, source::boot_file),
+    rule("command-one-line", Advice, source::one_line),
+    rule("engine-for-boot-file", Must, source::engine_for_boot_file),
+    rule("engine-name-and-version", Advice, source::engine_pair),
+    rule(
+        "engine-id-beside-image",
+        Advice,
+        source::engine_id_beside_image,
+    ),
+    rule(
+        "image-without-registry",
+        Advice,
+        source::image_without_registry,
+    ),
+    rule(
+        "engine-version-needs-name",
+        Advice,
+        source::engine_beside_image,
+    ),
+    rule("engine-exists", Refusal, source::engine_exists),
+    rule("engine-not-retired", Refusal, source::engine_not_retired),
+    rule("sys-packages-need-image", Advice, source::sys_packages),
+    rule("obs-paths", Refusal, storage::paths),
+    rule("boot-file-inside", Refusal, source::boot_file_inside),
+    rule("boot-file-python", Must, source::boot_file_is_python),
+    rule("local-code-dir", Refusal, source::local_code_dir),
+    rule("local-code-dir-home", Advice, source::local_code_dir_home),
+    rule("working-dir", Refusal, source::working_dir),
+    // ---- variables and hyper-parameters ----
+    rule("variable-names", Must, extras::environments),
+    rule("variable-references", Must, extras::no_references),
+    rule(
+        "parameter-names-different",
+        Refusal,
+        algorithm::different_names,
+    ),
+    rule("parameter-types", Refusal, algorithm::types),
+    rule("parameter-ranges", Refusal, algorithm::ranges),
+    rule("parameter-required", Refusal, algorithm::required),
+    rule("parameter-typed", Refusal, algorithm::typed),
+    rule("parameter-chosen", Refusal, algorithm::chosen),
+    rule("parameter-in-range", Refusal, algorithm::in_range),
+    rule("search-rewards", Advice, algorithm::search_indicators),
+    rule("search-algorithms", Advice, algorithm::search_algorithms),
+    rule("search-rewards-different", Refusal, algorithm::search),
+    rule("search-engine", Advice, algorithm::search_engine),
+    rule("search-bounds", Refusal, algorithm::search_bounds),
+    rule("search-floats", Must, algorithm::search_floats),
+    // ---- data ----
+    rule("input-named", Must, channels::inputs_named),
+    rule("channel-names-different", Refusal, channels::different),
+    rule(
+        "channel-directories-different",
+        Advice,
+        channels::different_places,
+    ),
+    rule("hosted-once", Refusal, channels::hosted),
+    rule("channel-kind", Refusal, channels::kind),
+    rule("channel-one-source", Must, channels::one_place),
+    rule("channel-variable-name", Advice, channels::variable),
+    rule("constraint-attributes", Advice, channels::attributes),
+    rule("tasks-read-from-obs", Must, channels::tasks_from_obs),
+    rule("dataset-version", Advice, channels::dataset_version_named),
+    rule("dataset-exists", Refusal, channels::dataset),
+    rule("dataset-version-exists", Refusal, channels::dataset_version),
+    // ---- where it runs ----
+    rule("flavor-or-pool", Must, place::somewhere),
+    rule("pool-exists", Refusal, place::pool_exists),
+    rule("pool-runs", Refusal, place::pool_runs),
+    rule("pool-trains", Refusal, place::pool_trains),
+    rule("flavor-of-pool", Refusal, place::flavor_of_pool),
+    rule("flavor-exists", Refusal, place::flavor_exists),
+    rule(
+        "flavor-fits-algorithm",
+        Refusal,
+        place::flavor_fits_algorithm,
+    ),
+    rule("flavor-fits-engine", Refusal, place::flavor_fits_engine),
+    rule("nodes-of-flavor", Refusal, place::nodes),
+    rule("user-id-number", Must, place::user_is_number),
+    rule("user-id-most", Must, place::user_at_most),
+    rule("user-id-least", Refusal, place::user_at_least),
+    rule("priority-most", Must, place::priority),
+    rule("priority-needs-pool", Advice, place::priority_needs_pool),
+    rule("priority-permission", Must, place::highest_priority),
+    rule("affinity-group-size", Must, place::affinity),
+    rule("condition-values", Must, place::conditions),
+    // ---- volumes ----
+    rule("volume-one-kind", Advice, volumes::one_kind),
+    rule("volume-path", Must, volumes::path),
+    rule("nfs-needs-pool", Must, volumes::nfs_needs_pool),
+    rule("volumes-at-most-8", Must, volumes::at_most_8),
+    rule("volume-once", Must, volumes::once),
+    rule("volume-places-different", Must, volumes::different_places),
+    rule("volume-default-mount", Must, volumes::default_mount),
+    rule("volume-over-home", Advice, volumes::over_home),
+    rule("volume-over-channel", Advice, volumes::over_channel),
+    // ---- what stands beside it ----
+    rule("metrics-url-and-port", Must, extras::metrics),
+    rule("metrics-one-form", Must, extras::metrics_in_one_form),
+    rule("metrics-http-get", Must, extras::http_get),
+    rule("notification-topic", Must, extras::notification_topic),
+    rule("notification-events", Must, extras::notification_events),
+    rule("ssh-key-pairs", Must, extras::key_pairs),
+    rule("summary-log-dir", Must, extras::log_dir),
+    rule("board-data-sources", Must, extras::data_sources),
+    rule("search-config-yaml", Advice, extras::config_is_yaml),
+    // ---- what lies in OBS ----
+    rule("bucket-not-encrypted", Must, storage::not_encrypted),
+    rule("code-dir-exists", Refusal, storage::code_dir_exists),
+    rule("code-dir-files", Refusal, storage::code_dir_few_files),
+    rule("code-dir-depth", Refusal, storage::code_dir_not_deep),
+    rule("code-dir-size", Refusal, storage::code_dir_small),
+    rule("boot-file-exists", Refusal, storage::boot_file_exists),
+    rule("input-exists", Refusal, storage::inputs_exist),
 ];
 
-/// The first broken rule, if there is one. What this emulator does not model comes last: a request
-/// that the service would refuse is refused as the service does it.
+/// The first broken rule, if there is one. Features that this emulator does not have come last: a
+/// request that the service would refuse is refused as the service does it. Fine-tuning comes before
+/// the rules, as those on code and data are not its own.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     shape::check(draft.body)?;
+    shape::refuse_fine_tuning(draft.body)?;
     for rule in RULES {
-        (rule.check)(draft).inspect_err(|_| tracing::debug!(rule = rule.says, "broken"))?;
+        match (rule.check)(draft) {
+            Err(error) if rule.basis == Advice => {
+                tracing::warn!(
+                    rule = rule.name,
+                    advice = error.message,
+                    "taken all the same"
+                );
+            }
+            Err(error) => {
+                tracing::debug!(rule = rule.name, "broken");
+                return Err(error);
+            }
+            Ok(()) => {}
+        }
     }
+    roles::check(draft)?;
     shape::refuse_unmodelled(draft.body)?;
-    storage::servers(draft)
+    if draft.terms.strict {
+        ignored::refuse(draft.body)?;
+    }
+    volumes::servers(draft)
 }

@@ -44,19 +44,25 @@ pub(super) fn pool_trains(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 /// Pools with cards take the flavors of pools only, pools without take none, and outside of pools
 /// there are only the public ones.
-pub(super) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let Some(id) = draft.text(FLAVOR) else {
+pub(super) fn flavor_of_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let Some(flavor) = draft.flavor() else {
         return Ok(());
     };
     let fits = match draft.pool().map(|pool| pool.kind) {
         Some(PoolKind::Cpu) => false,
-        Some(PoolKind::Gpu) => draft.flavor().is_some_and(|flavor| flavor.of_pools),
-        None => draft.flavor().is_some_and(|flavor| !flavor.of_pools),
+        Some(PoolKind::Gpu) => flavor.of_pools,
+        None => !flavor.of_pools,
     };
-    if fits {
-        Ok(())
-    } else {
-        Err(ApiError::of(2781, &[id]))
+    match draft.text(FLAVOR) {
+        Some(id) if !fits => Err(ApiError::of(2781, &[id])),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.text(FLAVOR) {
+        Some(id) if draft.flavor().is_none() => Err(ApiError::of(2781, &[id])),
+        _ => Ok(()),
     }
 }
 
@@ -159,15 +165,24 @@ pub(super) fn user_at_least(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Priorities are for pools; outside of them all jobs have the default.
-pub(super) fn priority(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let highest = if draft.has(POOL) { 3 } else { 1 };
+fn priority_at_most(draft: &Draft<'_>, highest: i64) -> Result<(), ApiError> {
     match draft.at(PRIORITY).and_then(Value::as_i64) {
         Some(asked) if asked > highest => Err(ApiError::of(
             2816,
             &["spec.schedule_policy.priority", &highest.to_string()],
         )),
         _ => Ok(()),
+    }
+}
+
+pub(super) fn priority(draft: &Draft<'_>) -> Result<(), ApiError> {
+    priority_at_most(draft, 3)
+}
+
+pub(super) fn priority_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.has(POOL) {
+        true => Ok(()),
+        false => priority_at_most(draft, 1),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Draft;
 use super::draft::text_of;
 use crate::error::ApiError;
-use crate::home::HomePath;
+use crate::home::{self, HomePath};
 use crate::obs::ObsPath;
 
 fn broken(what: &str) -> Result<(), ApiError> {
@@ -17,46 +17,59 @@ pub(super) fn subscription(draft: &Draft<'_>) -> Result<(), ApiError> {
     broken("algorithm.subscription_id and algorithm.item_version_id must come together")
 }
 
-pub(super) fn one(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let id = draft.has("/algorithm/id");
-    let subscription = draft.has("/algorithm/subscription_id");
-    if id && subscription {
+/// Beside a subscription the id counts.
+pub(super) fn one_stored(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.has("/algorithm/id") && draft.has("/algorithm/subscription_id") {
         return broken("algorithm.id must not stand beside algorithm.subscription_id");
     }
-    if !id {
+    Ok(())
+}
+
+fn names_stored(draft: &Draft<'_>) -> bool {
+    draft.has("/algorithm/id") || draft.has("/algorithm/subscription_id")
+}
+
+/// Code and engine of the job then take the place of the algorithm's.
+pub(super) fn stored_alone(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !names_stored(draft) {
         return Ok(());
     }
-    for name in ["code_dir", "boot_file", "command"] {
-        if draft.has(&format!("/algorithm/{name}")) {
-            return broken(&format!(
-                "algorithm.{name} must not stand beside algorithm.id"
-            ));
-        }
+    let own = ["code_dir", "boot_file", "command", "engine"];
+    let own = own.into_iter().find(|name| {
+        let value = draft.at(&format!("/algorithm/{name}"));
+        value.is_some_and(|value| *value != "" && *value != serde_json::json!({}))
+    });
+    match own {
+        Some(name) => broken(&format!(
+            "algorithm.{name} must not stand beside a stored algorithm"
+        )),
+        None => Ok(()),
     }
-    for name in ["engine_id", "engine_name", "engine_version", "image_url"] {
-        if draft.has(&format!("/algorithm/engine/{name}")) {
-            return broken("algorithm.engine must not stand beside algorithm.id");
-        }
-    }
-    Ok(())
 }
 
 /// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
 /// one: that code runs.
 pub(super) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let unknown = draft.has("/algorithm/id") && draft.stored.is_none();
     let own = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
-    if unknown || (draft.has("/algorithm/subscription_id") && !own) {
+    let found = draft.stored.is_some() || (own && !draft.has("/algorithm/id"));
+    if names_stored(draft) && !found {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(())
 }
 
-/// Whether the request itself says what to run.
+/// True for a job that must name its code itself.
 fn says_code(draft: &Draft<'_>) -> bool {
-    draft.at("/algorithm").is_some()
-        && !draft.has("/algorithm/id")
-        && !draft.has("/algorithm/subscription_id")
+    draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes()
+}
+
+fn engine_has(draft: &Draft<'_>, name: &str) -> bool {
+    draft.has(&format!("/algorithm/engine/{name}"))
+}
+
+/// True where an engine of the platform is named, which an image may then replace.
+fn names_engine(draft: &Draft<'_>) -> bool {
+    engine_has(draft, "engine_id") || engine_has(draft, "engine_name")
 }
 
 pub(super) fn boot_file_needs_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
@@ -73,19 +86,21 @@ pub(super) fn command_or_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// A boot file does not make up for the command of an image; only an engine that is named does.
 pub(super) fn image_and_command(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let boot_file = draft.has("/algorithm/boot_file");
     let command = draft.has("/algorithm/command");
-    let image = draft.has("/algorithm/engine/image_url");
-    if !boot_file && command != image {
+    let image = engine_has(draft, "image_url");
+    if !names_stored(draft) && !names_engine(draft) && command != image {
         return Err(ApiError::command_and_image());
     }
     Ok(())
 }
 
 pub(super) fn boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let image = draft.has("/algorithm/engine/image_url");
-    if says_code(draft) && !image && !draft.has("/algorithm/boot_file") {
+    let starts = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
+    // An image without an engine and without a command breaks the rule before.
+    let image = engine_has(draft, "image_url") && !names_engine(draft);
+    if says_code(draft) && !starts && !image {
         return broken("algorithm.boot_file is required");
     }
     Ok(())
@@ -100,11 +115,10 @@ pub(super) fn one_line(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(super) fn engine_complete(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let has = |name: &str| draft.has(&format!("/algorithm/engine/{name}"));
-    let complete =
-        has("engine_id") || has("image_url") || (has("engine_name") && has("engine_version"));
-    if draft.has("/algorithm/boot_file") && !complete {
+pub(super) fn engine_for_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let names = ["engine_id", "engine_name", "engine_version", "image_url"];
+    let named = names.iter().any(|name| engine_has(draft, name));
+    if says_code(draft) && draft.has("/algorithm/boot_file") && !named {
         return broken(
             "algorithm.engine must have engine_id, or engine_name and engine_version, or image_url",
         );
@@ -112,22 +126,37 @@ pub(super) fn engine_complete(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The id says name, version and image.
-pub(super) fn engine_named_once(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let has = |name: &str| draft.has(&format!("/algorithm/engine/{name}"));
-    let others = ["engine_name", "engine_version", "image_url"];
-    match others.into_iter().find(|name| has(name)) {
-        Some(name) if has("engine_id") => broken(&format!(
-            "algorithm.engine.engine_id must not stand beside {name}"
-        )),
-        _ => Ok(()),
+/// An image needs no version, and an id says both.
+pub(super) fn engine_pair(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let has = |name: &str| engine_has(draft, name);
+    let pair = has("engine_name") == has("engine_version");
+    if pair || has("image_url") || has("engine_id") || names_stored(draft) {
+        return Ok(());
     }
+    broken("algorithm.engine must have both engine_name and engine_version")
+}
+
+pub(super) fn engine_id_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if engine_has(draft, "engine_id") && engine_has(draft, "image_url") {
+        return broken("algorithm.engine.engine_id must not stand beside image_url");
+    }
+    Ok(())
+}
+
+/// The part before the first slash is a registry if it has a dot or a port.
+pub(super) fn image_without_registry(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let image = draft.text("/algorithm/engine/image_url");
+    let host = image.and_then(|image| Some(image.split_once('/')?.0));
+    if host.is_some_and(|host| host.contains(['.', ':'])) {
+        return broken("algorithm.engine.image_url must not name a registry");
+    }
+    Ok(())
 }
 
 pub(super) fn engine_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let has = |name: &str| draft.has(&format!("/algorithm/engine/{name}"));
-    if has("image_url") && has("engine_version") && !has("engine_name") && !has("engine_id") {
-        return Err(ApiError::of(2830, &[]));
+    if engine_has(draft, "image_url") && engine_has(draft, "engine_version") && !names_engine(draft)
+    {
+        return broken("algorithm.engine.engine_name is required with engine_version");
     }
     Ok(())
 }
@@ -161,7 +190,7 @@ pub(super) fn sys_packages(draft: &Draft<'_>) -> Result<(), ApiError> {
     let asked = draft.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
-        .all(|name| draft.has(&format!("/algorithm/engine/{name}")));
+        .all(|name| engine_has(draft, name));
     if asked && !all {
         return broken(
             "algorithm.engine.install_sys_packages must stand beside engine_name, engine_version and image_url",
@@ -210,14 +239,20 @@ fn has_effect(draft: &Draft<'_>) -> bool {
     draft.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+/// The local code directories, without slashes at the end.
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let job = draft.text("/algorithm/local_code_dir");
     let job = job.filter(|_| has_effect(draft) && !in_image(draft));
     let tasks = draft.list("/tasks").iter();
     let tasks = tasks.filter_map(|task| text_of(task, "/algorithm/local_code_dir"));
-    for path in job.into_iter().chain(tasks) {
+    job.into_iter()
+        .chain(tasks)
+        .map(|path| path.trim_end_matches('/'))
+}
+
+pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for path in local_code_dirs(draft).filter(|path| *path != "/home") {
         HomePath::parse(path).map_err(ApiError::local_code_dir)?;
-        let path = path.trim_end_matches('/');
         let below = |directory: &&str| {
             path.strip_prefix(*directory)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -233,11 +268,18 @@ pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
+pub(super) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if local_code_dirs(draft).any(|path| path == "/home") {
+        return Err(ApiError::local_code_dir(
+            "it must be a directory below /home",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn working_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/working_dir") {
-        Some(path) if has_effect(draft) => HomePath::parse(path)
-            .map(|_| ())
-            .map_err(ApiError::working_dir),
+        Some(path) if has_effect(draft) => home::plain(path).map_err(ApiError::working_dir),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,5 @@
-//! Rules on volumes, OBS paths and the code directory.
+//! Rules on OBS paths, the code directory and inputs.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -8,137 +7,20 @@ use serde_json::Value;
 use walkdir::WalkDir;
 
 use super::Draft;
-use super::draft::text_of;
+use super::volumes::obs_sources;
 use crate::error::ApiError;
 use crate::obs::ObsPath;
 
-const KINDS: [(&str, &str); 3] = [
-    ("nfs", "nfs_server_path"),
-    ("pfs", "pfs_path"),
-    ("obs", "obs_path"),
-];
-const MOST_NFS: usize = 8;
 const MOST_FILES: usize = 1000;
 const MOST_LEVELS: usize = 32;
 const MOST_GIGABYTES: u64 = 5;
 
-fn given(volume: &Value, kind: &str) -> bool {
-    volume.get(kind).is_some_and(|value| !value.is_null())
-}
-
-/// Kind, source and mount point of each volume.
-fn volumes<'a>(
-    draft: &Draft<'a>,
-) -> impl Iterator<Item = (&'static str, &'a str, &'a str)> + use<'a> {
-    draft.list("/spec/volumes").iter().filter_map(|volume| {
-        let (kind, source) = KINDS.into_iter().find(|(kind, _)| given(volume, kind))?;
-        Some((
-            kind,
-            text_of(volume, &format!("/{kind}/{source}"))?,
-            text_of(volume, &format!("/{kind}/local_path"))?,
-        ))
-    })
-}
-
-pub(super) fn one_kind(draft: &Draft<'_>) -> Result<(), ApiError> {
-    for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
-        if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
-            return Err(ApiError::invalid_parameter(format!(
-                "spec.volumes[{at}] must have one of nfs, pfs and obs"
-            )));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn nfs_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if volumes(draft).any(|(kind, ..)| kind == "nfs") && !draft.has("/spec/resource/pool_id") {
-        return Err(ApiError::invalid_parameter(
-            "spec.volumes: nfs must run in a dedicated pool, spec.resource.pool_id is required",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn few_nfs(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if volumes(draft).filter(|(kind, ..)| *kind == "nfs").count() > MOST_NFS {
-        return Err(ApiError::invalid_parameter(
-            "spec.volumes must have at most 8 nfs mounts",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn once(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    for (kind, source, _) in volumes(draft) {
-        if kind == "nfs" && !seen.insert(source.trim_end_matches('/')) {
-            return Err(ApiError::invalid_parameter(format!(
-                "spec.volumes must mount {source} once"
-            )));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    for (_, _, place) in volumes(draft) {
-        if !seen.insert(place.trim_end_matches('/')) {
-            return Err(ApiError::invalid_parameter(format!(
-                "spec.volumes must mount one volume at {place}"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Not a rule of the service: without servers, the code would find an empty directory.
-pub(super) fn servers(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if !draft.terms.nfs && volumes(draft).any(|(kind, ..)| kind == "nfs") {
-        return Err(ApiError::not_modelled(
-            "NFS servers unless it is started with a directory for them (--nfs-root)",
-        ));
-    }
-    Ok(())
-}
-
-/// `/`, `/cache`, `/home/ma-user/modelarts` are named; "other default mounts" are the directories
-/// of code, inputs, outputs and logs below the last.
-pub(super) fn free_places(draft: &Draft<'_>) -> Result<(), ApiError> {
-    for (_, _, place) in volumes(draft) {
-        let plain = place.trim_end_matches('/');
-        let steps = plain.split('/').any(|step| matches!(step, "." | ".."));
-        let kept = [
-            "",
-            "/cache",
-            "/home",
-            "/home/ma-user",
-            "/home/ma-user/modelarts",
-            "/home/ma-user/modelarts/user-job-dir",
-            "/home/ma-user/modelarts/inputs",
-            "/home/ma-user/modelarts/outputs",
-            "/home/ma-user/modelarts/log",
-        ]
-        .contains(&plain);
-        if !place.starts_with('/') || steps || kept || plain.chars().any(char::is_control) {
-            return Err(ApiError::invalid_parameter(format!(
-                "spec.volumes must not be mounted at {place}"
-            )));
-        }
-    }
-    Ok(())
-}
-
-// ---- OBS ----
-
-/// Every OBS path of the request.
+/// Every OBS path of the request. Those of a search by files are none: the service takes
+/// `/config/search.yaml` where there is no such bucket.
 fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     let mut paths: Vec<&str> = [
         "/algorithm/code_dir",
         "/algorithm/boot_file",
-        "/algorithm/autosearch_config_path",
-        "/algorithm/autosearch_framework_path",
         "/spec/log_export_path/obs_url",
         "/algorithm/summary/log_dir/pfs/pfs_path",
     ]
@@ -153,11 +35,7 @@ fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
                 .and_then(Value::as_str)
         }));
     }
-    paths.extend(
-        volumes(draft)
-            .filter(|(kind, ..)| *kind != "nfs")
-            .map(|(_, source, _)| source),
-    );
+    paths.extend(obs_sources(draft));
     paths.retain(|path| !path.starts_with("file://"));
     paths
 }
@@ -165,7 +43,7 @@ fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
 pub(super) fn paths(draft: &Draft<'_>) -> Result<(), ApiError> {
     for text in all_paths(draft) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
-        // What does not exist yet is looked at again when it is read or written.
+        // An output need not exist yet: its path is checked again when it is written.
         if let Err(error) = draft.terms.obs.existing(&path.relative())
             && error.kind() == io::ErrorKind::Other
         {
@@ -197,7 +75,8 @@ pub(super) fn code_dir_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
     match find(draft, "/algorithm/code_dir") {
         Some(Ok(path)) if path.is_dir() => Ok(()),
         None => Ok(()),
-        Some(_) => Err(ApiError::code_dir()),
+        Some(_) if draft.is_algorithm => Err(ApiError::of(2773, &[])),
+        Some(_) => Err(ApiError::of(2802, &[])),
     }
 }
 
@@ -221,8 +100,9 @@ fn code_dir<T>(
 
 pub(super) fn code_dir_few_files(draft: &Draft<'_>) -> Result<(), ApiError> {
     code_dir(draft, |path| {
-        let count = WalkDir::new(path).min_depth(1).into_iter();
-        if count.take(MOST_FILES + 1).count() > MOST_FILES {
+        let files = WalkDir::new(path).into_iter().flatten();
+        let files = files.filter(|entry| !entry.file_type().is_dir());
+        if files.take(MOST_FILES + 1).count() > MOST_FILES {
             return Err(ApiError::of(2759, &[&MOST_FILES.to_string()]));
         }
         Ok(())
@@ -258,4 +138,19 @@ pub(super) fn code_dir_small(draft: &Draft<'_>) -> Result<(), ApiError> {
         }
         Ok(())
     })
+}
+
+/// An input is a directory that is there, not a single file.
+pub(super) fn inputs_exist(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for input in draft.list("/algorithm/inputs") {
+        let text = input.pointer("/remote/obs/obs_url").and_then(Value::as_str);
+        let Some(path) = text.and_then(|text| ObsPath::parse(text).ok()) else {
+            continue;
+        };
+        let found = draft.terms.obs.existing(&path.relative());
+        if !found.is_ok_and(|found| found.is_dir()) {
+            return Err(ApiError::obs_path(&path.to_string(), "not a directory"));
+        }
+    }
+    Ok(())
 }

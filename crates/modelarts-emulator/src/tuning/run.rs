@@ -371,7 +371,6 @@ fn of_trial(
                 name: name.clone(),
                 value: text,
                 description: String::new(),
-                i18n_description: serde_json::Value::Null,
                 constraint: None,
             }),
         }

@@ -63,8 +63,12 @@ impl Tuning {
         let Some(search) = search.filter(|search| !search.is_empty_object()) else {
             return Ok(None);
         };
+        let given = search.items_of("reward_attrs")?;
+        if given.is_empty() {
+            return Err(ApiError::not_modelled("a search without reward_attrs"));
+        }
         let mut rewards = Vec::new();
-        for item in search.required("reward_attrs")?.items()? {
+        for item in given {
             let regex = item.required("regex")?;
             rewards.push(Reward {
                 name: item.required("name")?.text()?.to_owned(),
@@ -72,9 +76,6 @@ impl Tuning {
                 regex: Regex::new(regex.text()?)
                     .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
             });
-        }
-        if rewards.is_empty() {
-            return Err(search.required("reward_attrs")?.must("not be empty"));
         }
         let space = Space::read(&search)?;
         let configs = search.items_of("algo_configs")?;
@@ -94,11 +95,16 @@ impl Tuning {
                 best: settings.number("avg_best_idx", 2.0, 0.0..=f64::MAX)?,
                 shrink: settings.number("shrink_coef", 0.1, 0.0..=f64::MAX)?,
             },
-            _ => Algorithm::Bayes {
+            "bayes_opt_search" => Algorithm::Bayes {
                 kind: settings.kind()?,
                 kappa: settings.number("kappa", 2.5, 0.0..=f64::MAX)?,
                 xi: settings.number("xi", 0.0, 0.0..=f64::MAX)?,
             },
+            other => {
+                return Err(ApiError::not_modelled(format!(
+                    "the search algorithm {other:?}"
+                )));
+            }
         };
         let most = MOST_CONCURRENT as f64;
         Ok(Some(Self {
@@ -269,7 +275,7 @@ mod tests {
             (setting("gamma", "-1"), 400, "gamma must be"),
             (setting("seed", "x"), 400, "seed must be"),
             (setting("max_concurrent", "65"), 400, "between 1 and 64"),
-            (no_reward, 400, "reward_attrs must not be empty"),
+            (no_reward, 501, "a search without reward_attrs"),
             (sound("x", bayes), 400, "must be one of [ucb ei poi]"),
             (
                 sound(

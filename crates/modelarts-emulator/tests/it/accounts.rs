@@ -40,7 +40,7 @@ async fn a_password_gives_a_token_for_a_day() {
         Site::with(|builder| builder.clock(Arc::clone(&clock) as _).password("secret")).await;
     let reply = log_in(
         &site,
-        &login("emulator", "secret", json!({"name": "eu-de"})),
+        &login("emulator", "secret", json!({"name": "cn-north-4"})),
     )
     .await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
@@ -58,11 +58,11 @@ async fn a_password_gives_a_token_for_a_day() {
 
     let jobs = format!("/v2/{}/training-job-engines", site.emulator.project_id());
     assert_eq!(with_token(&site, &token, &jobs).await.status, 200);
-    let projects = with_token(&site, &token, "/v3/projects?name=eu-de")
+    let projects = with_token(&site, &token, "/v3/projects?name=cn-north-4")
         .await
         .json();
     assert_eq!(projects["projects"][0]["id"], site.emulator.project_id());
-    assert_eq!(projects["projects"][0]["name"], "eu-de");
+    assert_eq!(projects["projects"][0]["name"], "cn-north-4");
     let none = with_token(&site, &token, "/v3/projects?name=eu-nl")
         .await
         .json();
@@ -80,7 +80,7 @@ async fn a_password_gives_a_token_for_a_day() {
 #[tokio::test]
 async fn a_wrong_login_is_refused_as_iam_does_it() {
     let site = Site::with(|builder| builder.password("secret")).await;
-    let project = || json!({"name": "eu-de"});
+    let project = || json!({"name": "cn-north-4"});
     for (body, status, message) in [
         (
             login("emulator", "guess", project()),

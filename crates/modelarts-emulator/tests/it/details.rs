@@ -250,6 +250,30 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
         }],
     }});
 
+    let role = |role: &str, algorithm: Value| {
+        let resource = match role {
+            "learner" => json!({"flavor_id": "modelarts.p3.large.public", "node_count": 1}),
+            _ => json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}),
+        };
+        json!({"role": role, "algorithm": algorithm, "task_resource": resource})
+    };
+    let mut learner = preset["algorithm"].clone();
+    for member in ["local_code_dir", "working_dir"] {
+        learner[member] = full["algorithm"][member].clone();
+    }
+    let channel =
+        |name: &str, path: &str| json!([{"name": name, "remote": {"obs": {"obs_url": path}}}]);
+    learner["inputs"] = channel("data_url", "/bucket/in/");
+    learner["outputs"] = channel("train_url", "/bucket/learnt/");
+    let roles = json!({
+        "kind": "job",
+        "metadata": {"name": "roles", "annotations": {"job_template": "Template RL"}},
+        "tasks": [
+            role("learner", learner),
+            role("worker", image["algorithm"].clone()),
+        ],
+    });
+
     let mut shown: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (name, job) in [
         ("full", full),
@@ -260,6 +284,7 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
         ("stored", stored),
         ("data", data),
         ("search", search),
+        ("roles", roles),
         ("pool", in_a_pool(&site)),
     ] {
         let id = site.run(&job).await;

@@ -219,7 +219,10 @@ async fn the_guides_wording_is_a_switch() {
 async fn events_of_a_job_that_cannot_be_prepared() {
     let (site, _clock) = Site::standing_still().await;
     let mut job = with_channels(&site, "unprepared", "");
-    job["algorithm"]["inputs"][0]["remote"]["obs"]["obs_url"] = "/bucket/none/".into();
+    job["algorithm"]["inputs"][0]["remote"]["obs"]["obs_url"] = "/bucket/locked/".into();
+    let locked = site.emulator.obs_root().join("bucket/locked");
+    std::fs::create_dir(&locked).unwrap();
+    std::os::unix::fs::symlink("/etc", locked.join("door")).unwrap();
     let id = site.run(&job).await;
     let list = list(&site, &id, "").await;
     let rows = rows(&list);
@@ -227,8 +230,8 @@ async fn events_of_a_job_that_cannot_be_prepared() {
         rows[7..],
         [
             ("[worker-0] The training input is being downloaded.", "Info", "Task"),
-            ("[worker-0] [Duration: 0.000] Failed to download the training input (parameter: data_url). Failure cause: No such file or directory (os error 2)", "Error", "Task"),
-            ("Training job failures: the training input data_url cannot be downloaded from /bucket/none/: No such file or directory (os error 2)", "Error", "Job"),
+            ("[worker-0] [Duration: 0.000] Failed to download the training input (parameter: data_url). Failure cause: 'door' is a link that leads out of its root directory", "Error", "Task"),
+            ("Training job failures: the training input data_url cannot be downloaded from /bucket/locked/: 'door' is a link that leads out of its root directory", "Error", "Job"),
         ]
         .map(|(message, level, source)| (message.to_owned(), level.to_owned(), source.to_owned()))
     );

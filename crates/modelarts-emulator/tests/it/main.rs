@@ -11,6 +11,7 @@ mod acceptance;
 mod accounts;
 mod api;
 mod choices;
+mod clouds;
 mod collections;
 mod control;
 mod copies;
@@ -21,6 +22,8 @@ mod events;
 mod faults;
 #[cfg(feature = "cli")]
 mod flags;
+mod ignored;
+mod images;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
@@ -34,6 +37,7 @@ mod preparing;
 mod program;
 mod refused_jobs;
 mod restart;
+mod roles;
 mod run_aways;
 mod running;
 mod safety;
@@ -43,5 +47,6 @@ mod signing;
 mod simulated;
 mod storage;
 mod support;
+mod taken_jobs;
 mod traffic;
 mod tuning;

@@ -524,6 +524,7 @@ async fn jobs_fail_before_they_run() {
                 .clock(Arc::clone(&clock) as _)
         })
         .await;
+        site.put("bucket/in/x", "");
         let mut job = site.script("broken", "");
         job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
         job["algorithm"]["inputs"] =

@@ -85,6 +85,11 @@ impl Description {
         }
     }
 
+    /// The document itself.
+    pub(crate) fn root(&self) -> &Value {
+        &self.root
+    }
+
     /// What does not fit, in sentences.
     pub(crate) fn check(&self, exchange: &Exchange<'_>) -> Vec<String> {
         self.check_parts(

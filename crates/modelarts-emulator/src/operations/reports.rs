@@ -1,0 +1,38 @@
+//! Events that the code of a task reports.
+
+use axum::http::StatusCode;
+
+use super::logs;
+use crate::answer::Answer;
+use crate::body::Field;
+use crate::call::{Call, Outcome};
+use crate::error::ApiError;
+use crate::events::{EventKind, Level, Source};
+
+/// The one kind of report that is documented.
+const TRAINING_EVENT: &str = "training-event";
+
+/// The event is one of the job's. No document has a text for it: this one is the task and the type.
+pub(super) fn add(call: &Call<'_>) -> Outcome {
+    let kind = call.id("report_type");
+    if kind != TRAINING_EVENT {
+        return Err(ApiError::invalid_parameter(format!(
+            "report_type must be {TRAINING_EVENT}"
+        )));
+    }
+    let body = call.json()?;
+    let event = Field::root(&body).text_of("type")?.unwrap_or(kind);
+    let task = logs::worker(call)?.task();
+    let now = call.now();
+    call.update(|job| {
+        job.note(
+            EventKind::Given {
+                message: format!("[{task}] {event}"),
+                level: Level::Info,
+                source: Source::Task,
+            },
+            now,
+        );
+    })?;
+    Ok(Answer::empty(StatusCode::OK))
+}

@@ -1,0 +1,168 @@
+//! Rules on volumes.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Draft;
+use super::draft::text_of;
+use crate::error::ApiError;
+use crate::home;
+
+const KINDS: [(&str, &str); 3] = [
+    ("nfs", "nfs_server_path"),
+    ("pfs", "pfs_path"),
+    ("obs", "obs_path"),
+];
+/// The most volumes of a job: the user guide calls them disks.
+const MOST: usize = 8;
+
+fn broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
+    Err(ApiError::invalid_parameter(format!("spec.volumes{what}")))
+}
+
+fn given(volume: &Value, kind: &str) -> bool {
+    volume.get(kind).is_some_and(|value| !value.is_null())
+}
+
+/// One thing that is mounted.
+struct Mount<'a> {
+    kind: &'static str,
+    /// The path that is mounted, if the request has it.
+    source: Option<&'a str>,
+    /// Where it is mounted, without slashes at the end.
+    place: Option<&'a str>,
+}
+
+fn mounts<'a>(draft: &Draft<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
+    let volumes = draft.list("/spec/volumes").iter();
+    volumes.flat_map(|volume| {
+        let kinds = KINDS.into_iter().filter(|(kind, _)| given(volume, kind));
+        kinds.map(|(kind, source)| Mount {
+            kind,
+            source: text_of(volume, &format!("/{kind}/{source}")),
+            place: text_of(volume, &format!("/{kind}/local_path")).map(|place| {
+                match place.trim_end_matches('/') {
+                    "" => "/",
+                    place => place,
+                }
+            }),
+        })
+    })
+}
+
+fn places<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    mounts(draft).filter_map(|mount| mount.place)
+}
+
+/// The OBS paths of volumes.
+pub(super) fn obs_sources<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let mounts = mounts(draft).filter(|mount| mount.kind != "nfs");
+    mounts.filter_map(|mount| mount.source)
+}
+
+pub(super) fn one_kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+    for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
+        if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
+            return broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
+        }
+    }
+    Ok(())
+}
+
+/// NFS volumes need nothing: no document says so.
+pub(super) fn path(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let lacks =
+        |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
+    match mounts(draft).find(lacks) {
+        Some(Mount { kind, .. }) => broken(format_args!(": {kind} must have a path or local_path")),
+        None => Ok(()),
+    }
+}
+
+fn has_nfs(draft: &Draft<'_>) -> bool {
+    mounts(draft).any(|mount| mount.kind == "nfs")
+}
+
+pub(super) fn nfs_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if has_nfs(draft) && !draft.has("/spec/resource/pool_id") {
+        return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
+    }
+    Ok(())
+}
+
+pub(super) fn at_most_8(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.list("/spec/volumes").len() > MOST {
+        return broken(format_args!(" must have at most {MOST} elements"));
+    }
+    Ok(())
+}
+
+/// A bucket is no file system.
+pub(super) fn once(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let mut seen = BTreeSet::new();
+    for mount in mounts(draft).filter(|mount| mount.kind != "obs") {
+        if let Some(source) = mount.source
+            && !seen.insert((mount.kind, source.trim_end_matches('/')))
+        {
+            return broken(format_args!(" must mount {source} once"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let mut seen = BTreeSet::new();
+    match places(draft).find(|place| !seen.insert(*place)) {
+        Some(place) => broken(format_args!(" must mount one volume at {place}")),
+        None => Ok(()),
+    }
+}
+
+/// `/`, `/cache`, `/home/ma-user/modelarts` are named; "other default mounts" are the directories
+/// of code, inputs, outputs and logs below the last.
+const DEFAULT_MOUNTS: [&str; 7] = [
+    "/",
+    "/cache",
+    "/home/ma-user/modelarts",
+    "/home/ma-user/modelarts/user-job-dir",
+    "/home/ma-user/modelarts/inputs",
+    "/home/ma-user/modelarts/outputs",
+    "/home/ma-user/modelarts/log",
+];
+
+fn none_at(draft: &Draft<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
+    match places(draft).find(|place| taken(place)) {
+        Some(place) => broken(format_args!(" must not be mounted at {place}")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn default_mount(draft: &Draft<'_>) -> Result<(), ApiError> {
+    none_at(draft, |place| {
+        home::plain(place).is_err() || DEFAULT_MOUNTS.contains(&place)
+    })
+}
+
+/// The directories that a default mount lies in.
+pub(super) fn over_home(draft: &Draft<'_>) -> Result<(), ApiError> {
+    none_at(draft, |place| ["/home", home::MA_HOME].contains(&place))
+}
+
+pub(super) fn over_channel(draft: &Draft<'_>) -> Result<(), ApiError> {
+    let channels = ["/algorithm/inputs", "/algorithm/outputs"];
+    let channels = channels.into_iter().flat_map(|list| draft.list(list));
+    let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
+    let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
+    none_at(draft, |place| directories.contains(&place))
+}
+
+/// Not a rule of the service: without servers, the code would find an empty directory.
+pub(super) fn servers(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if !draft.terms.nfs && has_nfs(draft) {
+        return Err(ApiError::not_modelled(
+            "NFS servers unless it is started with a directory for them (--nfs-root)",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,376 @@
+//! Heterogeneous jobs: roles with code, data and resources of their own.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site};
+
+/// An element of `tasks` that runs `script`.
+fn role(site: &Site, job: &str, role: &str, script: &str) -> Value {
+    let code = format!("bucket/{job}/{role}/code");
+    site.put(&format!("{code}/train.py"), script);
+    json!({
+        "role": role,
+        "algorithm": {
+            "code_dir": format!("obs://{code}/"),
+            "boot_file": format!("obs://{code}/train.py"),
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+        },
+        "task_resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
+    })
+}
+
+fn job(name: &str, tasks: Value) -> Value {
+    json!({
+        "kind": "job",
+        "metadata": {"name": name, "annotations": {"job_template": "Template RL"}},
+        "tasks": tasks,
+    })
+}
+
+fn obs(name: &str, path: &str) -> Value {
+    json!([{"name": name, "remote": {"obs": {"obs_url": path}}}])
+}
+
+async fn log(site: &Site, id: &str, task: &str) -> String {
+    let path = format!("/training-jobs/{id}/tasks/{task}/logs/preview");
+    let reply = site.client.get(&path).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
+    reply.json()["content"].as_str().unwrap().to_owned()
+}
+
+/// Prints what the container is told, and writes it to the output.
+const TELLS: &str = r#"
+import os, sys
+names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM", "VC_WORKER_NUM", "MODE"]
+arguments = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
+told = " ".join(os.environ.get(name, "-") for name in names)
+told += " " + open(os.path.join(arguments["data_url"], "data")).read() + " " + arguments.get("rate", "-")
+own = os.environ["MA_CURRENT_IP"]
+hosts = os.environ["VC_" + os.environ["MA_TASK_NAME"].upper() + "_HOSTS"].split(",")
+assert hosts[int(os.environ["VC_TASK_INDEX"])] == own, (hosts, own)
+assert len(set((os.environ["VC_LEARNER_HOSTS"] + "," + os.environ["VC_WORKER_HOSTS"]).split(","))) == 3
+print(told)
+open(os.path.join(arguments["train_url"], os.environ["MA_TASK_NAME"] + "-" + os.environ["VC_TASK_INDEX"]), "w").write(told)
+"#;
+
+#[tokio::test]
+async fn roles_run_their_own_code_with_their_own_data() {
+    let site = Site::start().await;
+    site.put("bucket/seeds/data", "seed");
+    site.put("bucket/states/data", "state");
+    let mut learner = role(&site, "rl", "learner", TELLS);
+    learner["task_resource"] = json!({
+        "flavor_id": "modelarts.p3.large.public", "node_count": 1,
+    });
+    learner["algorithm"]["inputs"] = obs("data_url", "/bucket/states/");
+    learner["algorithm"]["outputs"] = obs("train_url", "/bucket/model/");
+    learner["algorithm"]["environments"] = json!({"MODE": "learn"});
+    learner["log_export_path"] = json!({"obs_url": "/bucket/logs/"});
+    let mut worker = role(&site, "rl", "worker", TELLS);
+    worker["task_resource"]["node_count"] = 2.into();
+    worker["algorithm"]["job_config"] = json!({
+        "parameters": [{"name": "rate", "value": "0.1"}],
+        "inputs": obs("data_url", "/bucket/seeds/"),
+        "outputs": obs("train_url", "/bucket/rollouts/"),
+    });
+    let id = site.run(&job("rl", json!([learner, worker]))).await;
+
+    let details = site.details(&id).await;
+    assert_eq!(details["status"]["phase"], "Completed", "{details}");
+    let tasks = json!(["learner-0", "worker-0", "worker-1"]);
+    assert_eq!(details["status"]["tasks"], tasks);
+    assert_eq!(
+        details["status"]["node_count_metrics"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()[1],
+        3
+    );
+    assert_eq!(
+        (details.get("algorithm"), details.get("spec")),
+        (None, None)
+    );
+    let shown = &details["tasks"];
+    assert_eq!(
+        shown[0]["algorithm"],
+        json!({
+            "code_dir": "/bucket/rl/learner/code/",
+            "boot_file": "/bucket/rl/learner/code/train.py",
+            "engine": {
+                "engine_name": "PyTorch", "engine_version": "pytorch_1.8.0",
+                "v1_compatible": false, "run_user": "1102",
+            },
+            "inputs": [{
+                "name": "data_url",
+                "local_dir": "/home/ma-user/modelarts/inputs/data_url_0",
+                "remote": {"obs": {"obs_url": "/bucket/states/"}},
+            }],
+            "outputs": [{
+                "name": "train_url",
+                "local_dir": "/home/ma-user/modelarts/outputs/train_url_0",
+                "remote": {"obs": {"obs_url": "/bucket/model/"}},
+                "mode": "upload_periodically",
+                "period": "30s",
+            }],
+            "environments": {"MODE": "learn"},
+        })
+    );
+    assert_eq!(
+        (&shown[0]["role"], &shown[0]["log_export_path"]),
+        (&"learner".into(), &json!({"obs_url": "/bucket/logs/"}))
+    );
+    assert_eq!(
+        (&shown[1]["role"], &shown[1]["task_resource"]["flavor_id"]),
+        (&"worker".into(), &"modelarts.vm.cpu.8u".into())
+    );
+
+    for (task, told, output) in [
+        (
+            "learner-0",
+            "learner 0 1 1 1 2 learn state -",
+            "bucket/model/learner-0",
+        ),
+        (
+            "worker-0",
+            "worker 0 2 0 1 2 - seed 0.1",
+            "bucket/rollouts/worker-0",
+        ),
+        (
+            "worker-1",
+            "worker 1 2 0 1 2 - seed 0.1",
+            "bucket/rollouts/worker-1",
+        ),
+    ] {
+        assert_eq!(log(&site, &id, task).await, format!("{told}\n"));
+        assert_eq!(site.get(output), told);
+    }
+    let exported = site.emulator.obs_root().join("bucket/logs");
+    let exported: Vec<_> = std::fs::read_dir(exported).unwrap().flatten().collect();
+    assert_eq!(exported.len(), 1);
+    assert_eq!(
+        exported[0].file_name().to_str().unwrap(),
+        format!("modelarts-job-{id}-learner-0.log")
+    );
+
+    let rows = site.client.get(&format!("/training-jobs/{id}/tasks")).await;
+    let rows = rows.json();
+    let names: Value = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["task"].clone())
+        .collect();
+    assert_eq!(names, tasks);
+    let addresses = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["ip"].to_string());
+    assert_eq!(
+        addresses.collect::<std::collections::BTreeSet<_>>().len(),
+        3
+    );
+    let none = site
+        .client
+        .get(&format!("/training-jobs/{id}/metrics/learner-1"))
+        .await;
+    assert_eq!(none.error(), (400, "ModelArts.2788".to_owned()));
+    let found = json!({"filters": [{"key": "name", "operator": "like", "value": ["rl"]}]});
+    let found = site
+        .client
+        .post("/training-job-searches", &found)
+        .await
+        .json();
+    assert_eq!(found["items"][0]["tasks"], details["tasks"]);
+}
+
+#[tokio::test]
+async fn a_role_that_fails_ends_the_others() {
+    let site = Site::start().await;
+    let (well, ill) = (Gate::new().await, Gate::new().await);
+    let learner = role(&site, "model", "learner", &(well.python() + "gate()"));
+    let worker = role(
+        &site,
+        "model",
+        "worker",
+        &(ill.python() + "gate()\nexit(7)"),
+    );
+    let id = site.create(&job("model", json!([learner, worker]))).await;
+    let waiting = well.reached().await;
+    ill.reached().await.let_through().await;
+    waiting.gone().await;
+    site.emulator.settled(&id).await;
+    let status = site.details(&id).await["status"].take();
+    assert_eq!(status["phase"], "Failed");
+    assert_eq!(
+        status["task_statuses"],
+        json!([{"task": "worker-0", "exit_code": 7, "message": "exit with 7"}])
+    );
+    let messages = site.messages(&id).await;
+    for told in [
+        "[worker-0] Training finished. Exit code 7.",
+        "[learner-0] Training finished. Exit code 143.",
+    ] {
+        assert!(messages.contains(&told.to_owned()), "{messages:?}");
+    }
+}
+
+#[tokio::test]
+async fn roles_run_again_after_a_restart_of_the_emulator() {
+    let data = tempfile::tempdir().unwrap();
+    let obs = tempfile::tempdir().unwrap();
+    let start = || Site::with(|builder| builder.data_dir(data.path()).obs_root(obs.path()));
+    let site = start().await;
+    let gate = Gate::new().await;
+    let script = gate.python() + "import os\ngate()\nprint(os.environ['MA_TASK_NAME'])";
+    let tasks = ["learner", "worker"].map(|name| role(&site, "model", name, &script));
+    let id = site.create(&job("model", json!(tasks))).await;
+    let (_first, _second) = (gate.reached().await, gate.reached().await);
+    drop(site);
+    let site = start().await;
+    let (first, second) = (gate.reached().await, gate.reached().await);
+    first.let_through().await;
+    second.let_through().await;
+    site.emulator.wait_for(&id, "Completed").await.unwrap();
+    assert_eq!(log(&site, &id, "learner-0").await, "learner\n");
+    assert_eq!(log(&site, &id, "worker-0").await, "worker\n");
+}
+
+#[tokio::test]
+async fn a_job_waits_for_the_nodes_of_all_roles() {
+    let site = Site::with(|builder| builder.pool(Pool::new("two", PoolKind::Cpu, 2))).await;
+    let gate = Gate::new().await;
+    let in_pool = |name: &str, task: &str, nodes: u32| {
+        let mut role = role(&site, name, task, &(gate.python() + "gate()"));
+        role["task_resource"] = json!({"pool_id": "two", "node_count": nodes});
+        role
+    };
+    let mut small = site.script("small", &(gate.python() + "gate()"));
+    small["spec"] = json!({"resource": {"pool_id": "two"}});
+    let small = site.create(&small).await;
+    let running = gate.reached().await;
+    let tasks = json!([
+        in_pool("roles", "learner", 1),
+        in_pool("roles", "worker", 1)
+    ]);
+    let id = site.create(&job("roles", tasks)).await;
+    site.emulator.wait_for(&id, "Pending").await.unwrap();
+    running.let_through().await;
+    site.emulator.wait_for(&small, "Completed").await.unwrap();
+    let (first, second) = (gate.reached().await, gate.reached().await);
+    assert_eq!(site.phase(&id).await, "Running");
+    first.let_through().await;
+    second.let_through().await;
+    site.emulator.wait_for(&id, "Completed").await.unwrap();
+
+    let mut other = in_pool("other", "learner", 1);
+    other["task_resource"] = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1});
+    let tasks = json!([other, in_pool("other", "worker", 1)]);
+    let reply = site
+        .client
+        .post("/training-jobs", &job("other", tasks))
+        .await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+}
+
+#[tokio::test]
+async fn roles_are_held_against_the_rules_for_jobs() {
+    let site = Site::start().await;
+    let sound = || role(&site, "model", "worker", "");
+    let with = |pointer: &str, value: Value| {
+        let mut role = sound();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        role.pointer_mut(parent).unwrap()[name] = value;
+        role
+    };
+    for (second, code, sentence) in [
+        (
+            json!({"task_resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}}),
+            "ModelArts.2788",
+            "Invalid parameter(tasks[1].algorithm.boot_file is required).",
+        ),
+        (
+            with("/role", "a/b".into()),
+            "ModelArts.2788",
+            "Invalid parameter(tasks[1].role must be 1 to 64 letters, digits, hyphens or underscores).",
+        ),
+        (
+            with("/task_resource/flavor_id", Value::Null),
+            "ModelArts.2788",
+            "Invalid parameter(tasks[1].task_resource.flavor_id is required where there is no tasks[1].task_resource.pool_id).",
+        ),
+        (
+            with("/task_resource/flavor_id", "modelarts.none".into()),
+            "ModelArts.2781",
+            "Flavor (modelarts.none) not found.",
+        ),
+        (
+            with(
+                "/algorithm/boot_file",
+                "obs://bucket/elsewhere/train.py".into(),
+            ),
+            "ModelArts.2792",
+            "The boot_file does not belong to the package_id directory.",
+        ),
+    ] {
+        let reply = site
+            .client
+            .post("/training-jobs", &job("model", json!([sound(), second])))
+            .await;
+        assert_eq!(reply.error(), (400, code.to_owned()), "{}", reply.text);
+        assert_eq!(reply.json()["error_msg"], sentence);
+    }
+    let mut both = job("model", json!([sound()]));
+    both["algorithm"] = site.script("plain", "")["algorithm"].take();
+    let reply = site.client.post("/training-jobs", &both).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+
+    // Elements without a role, or of one role, have one row of tasks.
+    let mut nameless = sound();
+    nameless.as_object_mut().unwrap().remove("role");
+    let tasks = json!([nameless, with("/role", "".into()), sound()]);
+    let id = site.run(&job("model", tasks)).await;
+    assert_eq!(
+        site.details(&id).await["status"]["tasks"],
+        json!(["worker-0", "worker-1", "worker-2"])
+    );
+}
+
+#[tokio::test]
+async fn simulated_roles_follow_the_script_of_their_task() {
+    let script = json!({"default": [{"seconds": 300, "tasks": {
+        "learner-0": {"log": ["learned"], "metrics": {"gpuUtil": 80}, "exit_code": 3},
+    }}]});
+    let script = Script::from_json(&script.to_string()).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .runner(RunnerKind::Simulated(script))
+            .clock(clock)
+            .cloud(Cloud::Huawei)
+    })
+    .await;
+    let tasks = ["worker", "learner"].map(|name| role(&site, "model", name, ""));
+    let mut job = job("model", json!(tasks));
+    job["kind"] = "hetero_job".into();
+    let id = site.create(&job).await;
+    assert!(site.emulator.advance(Duration::from_secs(400)).await);
+    assert_eq!(log(&site, &id, "learner-0").await, "learned\n");
+    let details = site.details(&id).await;
+    assert_eq!(details["kind"], "hetero_job");
+    assert_eq!(details["status"]["task_statuses"][0]["task"], "learner-0");
+    let metrics = async |task: &str| {
+        let path = format!("/training-jobs/{id}/metrics/{task}");
+        let metrics = site.client.get(&path).await.json();
+        assert_eq!(metrics["metrics"][2]["metric"], "gpuUtil");
+        metrics["metrics"][2]["value"][3].clone()
+    };
+    assert_eq!(metrics("learner-0").await, 80.0);
+    assert_eq!(metrics("worker-0").await, -1.0);
+}

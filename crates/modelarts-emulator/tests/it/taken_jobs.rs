@@ -1,0 +1,156 @@
+//! Jobs that the service takes although a document advises against them.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::Site;
+
+/// An algorithm whose code prints `stored`; its id.
+async fn stored(site: &Site, config: Value) -> String {
+    let mut body = json!({
+        "metadata": {"name": "stored"},
+        "job_config": site.script("stored", "print('stored')")["algorithm"],
+    });
+    for (name, value) in config.as_object().unwrap() {
+        body["job_config"][name] = value.clone();
+    }
+    let reply = site.client.post("/algorithms", &body).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
+    reply.json()["metadata"]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn code_beside_the_id_of_an_algorithm_runs_in_the_place_of_the_algorithms() {
+    let site = Site::start().await;
+    let id = stored(&site, json!({})).await;
+    let mut own = site.script("own", "print('own')");
+    own["algorithm"]["id"] = id.as_str().into();
+    own["algorithm"].as_object_mut().unwrap().remove("engine");
+    let run = site.run(&own).await;
+    assert_eq!(site.log(&run).await, "own\n");
+    let shown = &site.details(&run).await["algorithm"];
+    assert_eq!(shown["id"], id);
+    assert_eq!(shown["boot_file"], "/bucket/own/code/train.py");
+    // The engine is the algorithm's: the job names none.
+    assert_eq!(shown["engine"]["engine_name"], "PyTorch");
+
+    let mut alone = site.script("alone", "print('own')");
+    alone["algorithm"] = json!({"id": id});
+    let run = site.run(&alone).await;
+    assert_eq!(site.log(&run).await, "stored\n");
+
+    // A command of the job, in an image of the job.
+    let mut command = alone.clone();
+    command["metadata"]["name"] = "command".into();
+    command["algorithm"]["command"] = "echo first; echo second".into();
+    command["algorithm"]["engine"] = json!({"image_url": "org/image:1"});
+    let run = site.run(&command).await;
+    assert_eq!(site.log(&run).await, "first\nsecond\n");
+}
+
+#[tokio::test]
+async fn an_engine_may_be_named_by_id_name_and_version() {
+    let site = Site::start().await;
+    let engine = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64";
+    let mut job = site.script("thrice", "print('here')");
+    job["algorithm"]["engine"] = json!({
+        "engine_id": engine, "engine_name": "PyTorch", "engine_version": engine,
+        "install_sys_packages": false,
+    });
+    let run = site.run(&job).await;
+    assert_eq!(site.log(&run).await, "here\n");
+    let shown = &site.details(&run).await["algorithm"]["engine"];
+    for (name, value) in [
+        ("engine_id", engine),
+        ("engine_name", "PyTorch"),
+        ("engine_version", engine),
+    ] {
+        assert_eq!(shown[name], value);
+    }
+}
+
+/// A custom image runs its command, whatever boot file there is beside it.
+#[tokio::test]
+async fn an_image_with_command_and_boot_file_runs_the_command() {
+    let site = Site::start().await;
+    let mut job = site.script("both", "print('boot file')");
+    job["algorithm"]["engine"] = json!({"image_url": "org/image:1"});
+    job["algorithm"]["command"] = "echo command".into();
+    let run = site.run(&job).await;
+    assert_eq!(site.log(&run).await, "command\n");
+}
+
+/// The value of a hyper-parameter that is required may come with the job.
+#[tokio::test]
+async fn an_algorithm_leaves_required_values_to_its_jobs() {
+    let site = Site::start().await;
+    let speed = json!({"type": "Float", "required": true, "valid_range": ["10", "50"]});
+    let config = json!({"parameters": [{"name": "speed", "constraint": speed}]});
+    let id = stored(&site, config).await;
+    let mut job = site.script("speed", "");
+    job["algorithm"] = json!({"id": id});
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2766".to_owned()));
+    job["algorithm"]["parameters"] = json!([{"name": "speed", "value": "14"}]);
+    let run = site.run(&job).await;
+    assert_eq!(site.phase(&run).await, "Completed");
+}
+
+#[tokio::test]
+async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
+    let sets = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(sets.path().join("flowers/v1")).unwrap();
+    let site = Site::with(|builder| builder.datasets(sets.path())).await;
+    let input = json!({"name": "data_url", "remote_constraints": [{"data_type": "obs"}]});
+    let id = stored(&site, json!({"inputs": [input]})).await;
+    let mut job = site.script("flowers", "");
+    let set = json!({"dataset": {"id": "flowers", "version_id": "v1"}});
+    job["algorithm"] = json!({"id": id, "inputs": [{"name": "data_url", "remote": set}]});
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2834".to_owned()));
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Does not support data type (modelarts_dataset)."
+    );
+
+    let body = json!({"metadata": {"name": "gone"}, "job_config": {
+        "code_dir": "/bucket/none/", "boot_file": "/bucket/none/train.py",
+        "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+    }});
+    let reply = site.client.post("/algorithms", &body).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2773".to_owned()));
+}
+
+/// Directories outside of `/home` are a limit of the emulator, not of the service.
+#[tokio::test]
+async fn directories_that_the_emulator_lacks_are_refused_as_such() {
+    let site = Site::start().await;
+    site.put("bucket/data/a", "");
+    let input = json!([{
+        "name": "data_url", "local_dir": "/data", "remote": {"obs": {"obs_url": "/bucket/data/"}},
+    }]);
+    for (field, value, what) in [
+        (
+            "working_dir",
+            json!("/opt/code"),
+            "\"/opt/code\" as working_dir, which is not below /home",
+        ),
+        (
+            "local_code_dir",
+            json!("/home"),
+            "\"/home\" as local_code_dir, which is not below /home",
+        ),
+        (
+            "inputs",
+            input,
+            "\"/data\" as a local_dir, which is not below /home",
+        ),
+    ] {
+        let mut job = site.script("elsewhere", "");
+        job["algorithm"][field] = value;
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()), "{field}");
+        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(said.contains(what), "{said}");
+    }
+}
