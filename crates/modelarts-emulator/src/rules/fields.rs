@@ -256,7 +256,7 @@ const FIELDS: &[Line] = &[
     ("spec.schedule_policy.preemptible", Bool, Optional, Acted),
     ("spec.schedule_policy.required_affinity", Object, Optional, Stored),
     ("spec.schedule_policy.required_affinity.affinity_type", Text, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.affinity_group_size", INTEGER, Optional, Stored),
+    ("spec.schedule_policy.required_affinity.affinity_group_size", Number(1, i64::MAX), Optional, Stored),
     ("spec.schedule_policy.required_affinity.affinity_group_level", Text, Optional, Stored),
     ("spec.schedule_policy.required_affinity.job_level", Text, Optional, Stored),
     ("spec.schedule_policy.required_affinity.node_affinity", Object, Optional, Stored),

@@ -21,6 +21,7 @@ const STRICTER: &[(&str, &str)] = &[
     ("algorithm.policies.auto_search.reward_attrs[].name", "a search cannot run without it"),
     ("algorithm.policies.auto_search.reward_attrs[].regex", "a search cannot run without it"),
     ("algorithm.policies.auto_search.search_params[].name", "a search cannot run without it"),
+    ("spec.schedule_policy.required_affinity.affinity_group_size", "documented in words: 1 or more"),
     ("tasks[].role", "it is a part of the names of tasks"),
 ];
 

@@ -195,7 +195,7 @@ async fn the_names_survive_a_restart() {
 async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
     let site = Site::with(|builder| builder.strict(true)).await;
     let mut job = site.script("strict", "");
-    job["spec"]["notification"] = json!({"topic_urn": "urn:smn:x"});
+    job["spec"]["notification"] = json!({"topic_urn": "urn:smn:x", "events": ["JobFailed"]});
     job["train_type"] = "SFT".into();
     job["colour"] = "red".into();
     let reply = site.client.post("/training-jobs", &job).await;
