@@ -54,8 +54,9 @@ pub struct User {
     /// If it is there, the key is a temporary one: requests must carry it in `X-Security-Token`.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// Whether the user may give jobs the priority 3. Default: yes.
-    #[serde(default = "yes")]
+    /// Lets the user give jobs the priority 3, which the service does not grant by default.
+    /// Default: no.
+    #[serde(default)]
     pub may_set_high_priority: bool,
     /// Whether the project has authorised ModelArts; if not, creations are refused. Default: yes.
     #[serde(default = "yes")]
@@ -86,7 +87,8 @@ const fn yes() -> bool {
 }
 
 impl User {
-    /// A user of this name with a project and keys of its own, which may do everything.
+    /// A user of this name with a project and keys of its own, which may do everything but set
+    /// the priority 3.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -99,7 +101,7 @@ impl User {
             access_key: random_key(),
             secret_key: random_secret(),
             security_token: None,
-            may_set_high_priority: true,
+            may_set_high_priority: false,
             authorized: true,
             frozen: false,
         }

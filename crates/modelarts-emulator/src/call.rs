@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::clock::Moment;
 use crate::core::Core;
 use crate::error::ApiError;
+use crate::event_language::Language;
 use crate::query::decode;
 use crate::store::Job;
 
@@ -23,6 +24,8 @@ pub(crate) struct Call<'a> {
     /// The query as sent.
     pub(crate) query: &'a str,
     pub(crate) body: &'a [u8],
+    /// Of the texts of events.
+    pub(crate) language: Language,
 }
 
 /// What an operation gives.

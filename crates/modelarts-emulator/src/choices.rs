@@ -68,10 +68,10 @@ choices! {
     }
     /// The code for an `action_type` that is none.
     unknown_action: UnknownAction {
-        /// ModelArts.2812, as the list of codes says.
-        Documented,
         /// ModelArts.2788, as the service has been seen to answer.
         Seen,
+        /// ModelArts.2812, as the list of codes says.
+        Documented,
     }
     /// What `offset` of ListTrainingJobEvents counts.
     events_offset: EventsOffset {

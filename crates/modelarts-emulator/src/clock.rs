@@ -25,6 +25,11 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn now(&self) -> SystemTime;
     /// Ready after `duration` has passed on this clock; at once if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
+    /// The same for a limit that something else should keep. A clock that tells how many sleep on
+    /// it need not count it.
+    fn limit(&self, duration: Duration) -> Sleep {
+        self.sleep(duration)
+    }
     /// Moves the clock forward, if it is one that can be moved. Whether it was.
     fn leap(&self, _duration: Duration) -> bool {
         false
@@ -62,8 +67,14 @@ pub struct ManualClock(Arc<Mutex<Manual>>);
 struct Manual {
     now: SystemTime,
     /// By the time they sleep until, then in the order in which they fell asleep.
-    sleepers: BTreeMap<(SystemTime, u64), oneshot::Sender<()>>,
+    sleepers: BTreeMap<(SystemTime, u64), Sleeper>,
     numbers: u64,
+}
+
+#[derive(Debug)]
+struct Sleeper {
+    wake: oneshot::Sender<()>,
+    is_limit: bool,
 }
 
 impl ManualClock {
@@ -77,11 +88,13 @@ impl ManualClock {
         })))
     }
 
-    /// How many are asleep on this clock. A test advances it when somebody is, so that no sleep
+    /// How many are asleep on this clock, limits not counted. A test advances it when somebody is, so that no sleep
     /// begins after the time that it waits for.
     #[must_use]
     pub fn sleepers(&self) -> usize {
-        self.0.lock().sleepers.len()
+        let manual = self.0.lock();
+        let sleepers = manual.sleepers.values();
+        sleepers.filter(|sleeper| !sleeper.is_limit).count()
     }
 
     /// Moves the clock forward in one leap and wakes everyone whose time has come. What they do
@@ -94,31 +107,25 @@ impl ManualClock {
         let waiting = manual.sleepers.split_off(&(now, u64::MAX));
         let due = std::mem::replace(&mut manual.sleepers, waiting);
         drop(manual);
-        for wake in due.into_values() {
+        for sleeper in due.into_values() {
             // A sleeper that has been dropped in this moment no longer cares.
-            let _ = wake.send(());
+            let _ = sleeper.wake.send(());
         }
     }
-}
 
-impl Clock for ManualClock {
-    fn now(&self) -> SystemTime {
-        self.0.lock().now
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep {
+    fn asleep(&self, duration: Duration, is_limit: bool) -> Sleep {
         if duration.is_zero() {
             return Box::pin(std::future::ready(()));
         }
         let (wake, woken) = oneshot::channel();
         let mut manual = self.0.lock();
-        // What lies beyond the end of time never comes.
+        // A moment beyond the end of time never comes.
         let Some(at) = manual.now.checked_add(duration) else {
             return Box::pin(std::future::pending());
         };
         manual.numbers += 1;
         let key = (at, manual.numbers);
-        manual.sleepers.insert(key, wake);
+        manual.sleepers.insert(key, Sleeper { wake, is_limit });
         drop(manual);
         let bed = Bed {
             clock: Arc::downgrade(&self.0),
@@ -131,6 +138,20 @@ impl Clock for ManualClock {
                 std::future::pending::<()>().await;
             }
         })
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> SystemTime {
+        self.0.lock().now
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        self.asleep(duration, false)
+    }
+
+    fn limit(&self, duration: Duration) -> Sleep {
+        self.asleep(duration, true)
     }
 
     fn leap(&self, duration: Duration) -> bool {
@@ -350,5 +371,14 @@ mod tests {
         assert_eq!(clock.next_wake(), Some(UNIX_EPOCH + Duration::from_secs(2)));
         assert!(futures::FutureExt::now_or_never(clock.sleep(Duration::MAX)).is_none());
         assert_eq!(clock.sleepers(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_limit_is_woken_like_a_sleeper_and_not_counted_as_one() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let limit = clock.limit(Duration::from_secs(2));
+        assert_eq!(clock.sleepers(), 0);
+        clock.advance(Duration::from_secs(2));
+        limit.await;
     }
 }

@@ -2,17 +2,55 @@
 
 use std::ops::RangeInclusive;
 
-/// Whose service the emulator is.
+use crate::operation::Operation;
+
+/// The cloud whose service the emulator is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cloud {
-    /// Open Telekom Cloud.
-    #[default]
+    /// Open Telekom Cloud: 25 of the operations, two kinds of jobs.
     Otc,
-    /// Huawei Cloud.
+    /// Huawei Cloud: all operations and kinds of jobs.
+    #[default]
     Huawei,
 }
 
+/// The operations that Open Telekom Cloud documents. Huawei Cloud has them, too.
+#[rustfmt::skip]
+const OF_BOTH: [Operation; 25] = {
+    use Operation as O;
+    [
+        O::CreateTrainingJob, O::ListTrainingJobs, O::ShowTrainingJobDetails,
+        O::ChangeTrainingJobDescription, O::DeleteTrainingJob, O::StopTrainingJob,
+        O::ListTrainingJobEvents, O::ShowTrainingJobLogsPreview, O::ShowObsUrlOfTrainingJobLogs,
+        O::ShowTrainingJobMetrics, O::ShowTrainingJobEngines, O::ShowTrainingJobFlavors,
+        O::CreateAlgorithm, O::ListAlgorithms, O::ShowAlgorithmByUuid, O::ChangeAlgorithm,
+        O::DeleteAlgorithm, O::ShowSearchAlgorithms, O::ShowAutoSearchTrials,
+        O::ShowAutoSearchPerTrial, O::ShowAutoSearchParamsAnalysis,
+        O::ShowAutoSearchParamAnalysisResultPath, O::ShowAutoSearchTrialEarlyStop,
+        O::ShowAutoSearchYamlTemplatesInfo, O::ShowAutoSearchYamlTemplateContent,
+    ]
+};
+
 impl Cloud {
+    /// The cloud has this operation.
+    pub(crate) fn has(self, operation: Operation) -> bool {
+        self == Self::Huawei || OF_BOTH.contains(&operation)
+    }
+
+    /// The cloud may have something at this path, which is that of no operation. Paths of training
+    /// management are all known for Open Telekom Cloud; those of other parts of ModelArts are not.
+    pub(crate) fn may_have(self, path: &str) -> bool {
+        let part = |path: &str, place| path.split('/').nth(place).map(str::to_owned);
+        let Some(first) = part(path, 3) else {
+            return true;
+        };
+        let training = first == "gallery-algorithm-publication"
+            || Operation::ALL
+                .iter()
+                .any(|operation| part(operation.path(), 1).as_ref() == Some(&first));
+        self == Self::Huawei || !training
+    }
+
     /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with 501.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
@@ -30,7 +68,7 @@ impl Cloud {
         }
     }
 
-    /// Values of the annotation `fault-tolerance/job-retry-num` (domain.md section 4).
+    /// Values of the annotation `fault-tolerance/job-retry-num`, by the user guide of each cloud.
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,
@@ -43,6 +81,54 @@ impl Cloud {
         match self {
             Self::Otc => "eu-de",
             Self::Huawei => "cn-north-4",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn each_cloud_has_the_operations_that_the_description_gives_it() {
+        let root: Value =
+            serde_saphyr::from_str(include_str!("../../../openapi/modelarts.yaml")).unwrap();
+        let items = root["paths"].as_object().unwrap().iter();
+        let operations = items.flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().values();
+            methods.map(move |operation| (path, operation))
+        });
+        let mut seen = 0;
+        for (path, described) in operations.filter(|(_, it)| it["operationId"].is_string()) {
+            let id = described["operationId"].as_str().unwrap();
+            let clouds = described["x-clouds"].as_array().unwrap();
+            for (cloud, name) in [(Cloud::Huawei, "huawei"), (Cloud::Otc, "otc")] {
+                let there = match Operation::ALL.iter().find(|it| it.id() == id) {
+                    Some(operation) => cloud.has(*operation),
+                    None => cloud.may_have(path),
+                };
+                assert_eq!(there, clouds.contains(&json!(name)), "{id} of {name}");
+            }
+            seen += 1;
+        }
+        assert_eq!(seen, 55);
+    }
+
+    #[test]
+    fn other_parts_of_modelarts_are_not_denied() {
+        for path in [
+            "/v2/p/pools",
+            "/v2/p/job/training-job-engines/x",
+            "/v2/p",
+            "/v2/",
+        ] {
+            assert!(Cloud::Otc.may_have(path), "{path}");
+        }
+        for path in ["/v2/p/training-jobs/x/other", "/v2/p/algorithms/x/y"] {
+            assert!(!Cloud::Otc.may_have(path), "{path}");
+            assert!(Cloud::Huawei.may_have(path), "{path}");
         }
     }
 }

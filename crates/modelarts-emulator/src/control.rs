@@ -22,6 +22,7 @@ use crate::lifecycle::{State as Phase, Stop};
 use crate::log_stream;
 use crate::receive;
 use crate::routes::new_request_id;
+use crate::rules;
 use crate::seeds::Seeds;
 use crate::store::Job;
 
@@ -37,6 +38,7 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
         .route("/_emulator/seeds", post(seed))
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
+        .route("/_emulator/jobs/{id}/ignored", get(ignored))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
@@ -94,6 +96,17 @@ async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
     reply(match planted {
         Ok(ids) => Ok(Answer::json(StatusCode::CREATED, json!({"ids": ids}))),
         Err(error) => Err(ApiError::bad_control_request(error.to_string())),
+    })
+}
+
+/// The paths of the fields of a job's creation that have no effect.
+async fn ignored(State(core): State<Arc<Core>>, Path(id): Path<String>) -> Response {
+    let paths = core
+        .store
+        .read(&id, |job| rules::ignored(&job.request.given));
+    reply(match paths {
+        Some(paths) => Ok(Answer::json(StatusCode::OK, json!(paths))),
+        None => Err(ApiError::no_such_job(&id)),
     })
 }
 

@@ -8,14 +8,16 @@ use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Sleep;
-use crate::driver::{Driver, asked_to_stop};
+use crate::driver::{Driver, Ending, asked_to_stop};
 use crate::events::EventKind;
-use crate::lifecycle::Stop;
 use crate::request::LogExport;
 
 /// The end of the grace for copies after the end of the code; set by the first of them that a request
 /// to stop meets.
 pub(crate) type GraceEnd = OnceLock<Shared<Sleep>>;
+
+/// Ready when the preparation of a job has taken too long.
+pub(crate) type Limit = Shared<Sleep>;
 
 /// Copies until `end`. If that comes first, the copy is interrupted and waited for: a file that it
 /// put in place later could be older than one that is there.
@@ -36,15 +38,26 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// A copy or an installation before the code starts, which ends with any request to stop.
-    pub(crate) async fn unless_stopped<'a>(
+    /// A copy or an installation before the code starts, which ends with any request to stop, and
+    /// when the preparation of the job has taken too long.
+    pub(crate) async fn in_time<'a>(
         &self,
+        limit: &Limit,
         copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
-    ) -> Result<io::Result<()>, Stop> {
+    ) -> Result<io::Result<()>, Ending> {
         let interrupt = self.core.copies.child_token();
-        let mut requests = self.stop.clone();
         let copy = copy(interrupt.clone());
-        copy_until(asked_to_stop(&mut requests), &interrupt, copy).await
+        copy_until(self.cut_short(limit), &interrupt, copy).await
+    }
+
+    /// Ready when the preparation of the job is to end before it is done.
+    pub(crate) async fn cut_short(&self, limit: &Limit) -> Ending {
+        let mut requests = self.stop.clone();
+        tokio::select! {
+            biased;
+            stop = asked_to_stop(&mut requests) => stop.into(),
+            () = limit.clone() => Ending::PrepareTimedOut,
+        }
     }
 
     /// A copy after the end of the code: what a job has made is kept, so a request to stop leaves

@@ -24,16 +24,24 @@ pub(crate) enum Ending {
     Exited(Option<TaskFailure>),
     /// Somebody ended it. The worker and its exit code, if it ran.
     Stopped(Stop, Option<TaskFailure>),
-    /// It has not come as far as the queue.
+    /// It has not come as far as the queue, or to the start of its code, in time.
     PrepareTimedOut,
     /// Its code or its data could not be brought in.
     Unprepared(String),
+    /// A node is not fit for it.
+    PreCheckFailed(String),
     /// The node of this task died.
     NodeFault(String),
     /// Another job took its nodes.
     Preempted,
     /// It waited too long for nodes to run again, or its pool has gone.
     NoNodes,
+}
+
+impl From<Stop> for Ending {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(stop, None)
+    }
 }
 
 /// How often a job may run again after a failure.
@@ -103,7 +111,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
     let ending = loop {
         let ending = match driver.live(round).await {
             Ok(ending) => ending,
-            Err(stop) => Ending::Stopped(stop, None),
+            Err(stop) => stop.into(),
         };
         round = Round {
             new: false,
@@ -184,8 +192,8 @@ impl Driver {
         if !self.nodes(round.again).await? {
             return Ok(Ending::NoNodes);
         }
-        if let Err(cause) = self.prepare(round.new).await? {
-            return Ok(Ending::Unprepared(cause));
+        if let Err(ending) = self.prepare(round.new).await {
+            return Ok(ending);
         }
         self.pause(timing.starting).await?;
         self.advance(State::Running, EventKind::Running)?;
@@ -252,22 +260,28 @@ impl Driver {
     async fn again(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
         let preempted = match ending {
             Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
-            Ending::NodeFault(_) if restarts.left > 0 => false,
+            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
             Ending::Preempted if self.core.choices.preempted == Preempted::Pending => true,
             _ => return false,
         };
-        if !preempted {
-            self.settle(self.core.timing.before_upload).await;
-        }
-        if !self.upload().await {
-            return false;
+        // Nothing was made where nothing ran.
+        if !matches!(ending, Ending::PreCheckFailed(_)) {
+            if !preempted {
+                self.settle(self.core.timing.before_upload).await;
+            }
+            if !self.upload().await {
+                return false;
+            }
         }
         let now = self.now();
         let back = self.core.store.update(&self.id, |job| {
-            if job.stop_reason().is_some() || !job.advance(State::Queuing, now) {
+            let queued = job.state == State::Queuing || job.advance(State::Queuing, now);
+            if job.stop_reason().is_some() || !queued {
                 return false;
             }
-            if let Some(record) = job.records.last_mut() {
+            if let Some(record) = job.records.last_mut()
+                && record.end.is_none()
+            {
                 record.end = Some(RecordEnd {
                     recover: Some(match ending {
                         Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
@@ -322,7 +336,7 @@ impl Driver {
                 self.terminate_job();
                 (State::Failed, Some(EventKind::Failed))
             }
-            Ending::Unprepared(cause) => {
+            Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
                 let cause = cause.clone();
                 (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
             }
@@ -339,7 +353,7 @@ impl Driver {
             }
             Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
         };
-        if !matches!(ending, Ending::Unprepared(_) | Ending::PrepareTimedOut) {
+        if state != State::CreateFailed {
             self.settle(timing.finishing).await;
         }
         self.place = None;
@@ -478,6 +492,7 @@ fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
         Ending::Stopped(_, None)
         | Ending::PrepareTimedOut
         | Ending::Unprepared(_)
+        | Ending::PreCheckFailed(_)
         | Ending::NoNodes => ("terminated".to_owned(), None),
     };
     RecordEnd {

@@ -264,13 +264,16 @@ pub struct Builder {
     datasets: Option<PathBuf>,
     nfs: Option<PathBuf>,
     log_cap: u64,
+    least_disk: u64,
     install_packages: bool,
     restart_on: RestartOn,
     public_nodes: u32,
     users: Vec<User>,
     password: Option<String>,
+    high_priority: bool,
     quota: Option<u32>,
     one_job_per_output: bool,
+    strict: bool,
     show_secrets: bool,
     simulated: Option<Script>,
     choices: Choices,
@@ -308,13 +311,16 @@ impl Default for Builder {
             datasets: None,
             nfs: None,
             log_cap: 1 << 30,
+            least_disk: 100 << 20,
             install_packages: true,
             restart_on: RestartOn::default(),
             public_nodes: u32::MAX,
             users: Vec::new(),
             password: None,
+            high_priority: false,
             quota: None,
             one_job_per_output: false,
+            strict: false,
             show_secrets: false,
             simulated: None,
             choices: Choices::default(),
@@ -383,6 +389,13 @@ impl Builder {
         self
     }
 
+    /// Lets the first user give jobs the priority 3, which the service does not grant by default.
+    /// Default: as the user says.
+    pub fn high_priority(mut self, on: bool) -> Self {
+        self.high_priority = on;
+        self
+    }
+
     /// How many jobs a project may have. Default: 10,000, as on the service.
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.quota = Some(jobs);
@@ -393,6 +406,14 @@ impl Builder {
     /// is known to do that. Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
+        self
+    }
+
+    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+    /// Default: no. Such fields are stored, given back, and named in the header
+    /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
         self
     }
 
@@ -443,7 +464,8 @@ impl Builder {
         self
     }
 
-    /// Whose service it is: kinds of jobs and limits differ. Default: [`Cloud::Otc`].
+    /// The cloud whose service it is: operations, kinds of jobs and limits differ. Default:
+    /// [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
@@ -493,6 +515,13 @@ impl Builder {
     /// Default: 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = bytes;
+        self
+    }
+
+    /// How many bytes must be free where jobs have their directories: less fails the pre-check of
+    /// jobs that may run again. Default: 100 MiB; the service asks for 32 GB.
+    pub fn least_disk(mut self, bytes: u64) -> Self {
+        self.least_disk = bytes;
         self
     }
 
@@ -583,6 +612,7 @@ impl Builder {
                     nfs: self.nfs.clone(),
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
+                    least_disk: self.least_disk,
                     install_packages: self.install_packages,
                     temporary: removed,
                 };
@@ -610,6 +640,7 @@ impl Builder {
                 }
             }
             first.password = self.password.or(first.password.take());
+            first.may_set_high_priority |= self.high_priority;
         }
         let pools = if self.pools.is_empty() {
             Pool::defaults()
@@ -635,6 +666,7 @@ impl Builder {
                 datasets: self.datasets,
                 nfs: self.nfs.is_some(),
                 obs: obs.clone(),
+                strict: self.strict,
             },
             restart_on: self.restart_on,
             choices: self.choices,

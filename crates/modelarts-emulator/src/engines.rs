@@ -145,6 +145,18 @@ impl Engine {
         })
     }
 
+    /// The names of those that new jobs can have on nodes with or without cards, once each.
+    pub(crate) fn names_on(gpu: bool) -> Vec<&'static str> {
+        let mut names: Vec<&str> = ENGINES
+            .iter()
+            .filter(|engine| !engine.retired && engine.runs_on(gpu))
+            .map(|engine| engine.name)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Whether it has an image for nodes with or without cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         let image = if gpu { self.gpu_image } else { self.cpu_image };

@@ -70,7 +70,7 @@ impl ApiError {
         error
     }
 
-    // ---- the gateway (auth.md 1.10) ----
+    // ---- the gateway ----
 
     pub(crate) fn not_authenticated(reason: impl std::fmt::Display) -> Self {
         Self::gateway(
@@ -80,7 +80,16 @@ impl ApiError {
         )
     }
 
-    // ---- ModelArts (api-facts.md 5.2), those that are made in several places ----
+    /// The message is that of the gateway's list of error codes.
+    pub(crate) fn no_such_api() -> Self {
+        Self::gateway(
+            StatusCode::NOT_FOUND,
+            "APIGW.0101",
+            "The API does not exist or has not been published in the environment",
+        )
+    }
+
+    // ---- ModelArts, those that are made in several places ----
 
     pub(crate) fn duplicate_name(name: &str) -> Self {
         Self::of(2751, &[name])
@@ -213,6 +222,15 @@ impl ApiError {
     /// For the control routes under `/_emulator`.
     pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
+    }
+
+    /// For the control routes of one job.
+    pub(crate) fn no_such_job(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "Emulator.0404",
+            format!("There is no job with the id {id:?}; creations and lists give ids."),
+        )
     }
 
     pub(crate) fn internal(sentence: impl Into<String>) -> Self {

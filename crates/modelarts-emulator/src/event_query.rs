@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::choices::EventsOffset;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::events::{Event, Wording};
+use crate::events::Event;
 use crate::query::decode;
 use crate::render;
 
@@ -95,17 +95,19 @@ impl EventQuery {
     }
 
     /// The answer over all events of a job, in the order in which they were written. The times are
-    /// compared as they are shown: in whole seconds.
-    pub(crate) fn answer(&self, events: &[Event], wording: Wording) -> Value {
+    /// compared as they are shown: in whole seconds. `text` is the text of an event.
+    pub(crate) fn answer(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let mut matching: Vec<&Event> = events
             .iter()
-            .filter(|event| self.matches(event, wording))
+            .filter(|event| self.matches(event, &text))
             .collect();
         if self.descending {
             matching.reverse();
         }
         let page = matching.iter().skip(self.skip).take(self.limit);
-        let page: Vec<Value> = page.map(|event| render::event(event, wording)).collect();
+        let page: Vec<Value> = page
+            .map(|event| render::event(event, text(event)))
+            .collect();
         let mut answer = json!({
             "total": matching.len(),
             "limit": self.limit,
@@ -120,7 +122,7 @@ impl EventQuery {
         answer
     }
 
-    fn matches(&self, event: &Event, wording: Wording) -> bool {
+    fn matches(&self, event: &Event, text: impl Fn(&Event) -> String) -> bool {
         let time = event.time.whole_second();
         self.window
             .is_none_or(|(start, end)| start <= time && time <= end)
@@ -135,6 +137,6 @@ impl EventQuery {
             && self
                 .pattern
                 .as_deref()
-                .is_none_or(|pattern| event.kind.message(wording).contains(pattern))
+                .is_none_or(|pattern| text(event).contains(pattern))
     }
 }

@@ -172,7 +172,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The text, in English; the emulator knows no other language.
+    /// The text, in English.
     #[must_use]
     pub fn message(&self, wording: Wording) -> String {
         if wording == Wording::Api

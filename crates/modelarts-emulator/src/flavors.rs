@@ -5,6 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::engines::Engine;
+
 /// How many workers a job may have when the flavor does not say: this is one machine.
 const MAX_NODES: u32 = 16;
 
@@ -132,6 +134,9 @@ impl Flavor {
                 shown["flavor_id"] = flavor.id.into();
                 shown["flavor_name"] = flavor.name.into();
                 shown["max_num"] = flavor.max_nodes.into();
+                // A list, written as text.
+                let engines = Engine::names_on(flavor.gpu.is_some());
+                shown["support_engines"] = json!(engines).to_string().into();
                 shown
             })
             .collect();

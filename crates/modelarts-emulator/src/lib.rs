@@ -2,7 +2,8 @@
 //!
 //! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), keeps
 //! jobs, moves them through their phases, *runs* their code as processes, and answers with the
-//! documented bodies and errors. What it does not model it refuses with status 501 and a sentence.
+//! documented bodies and errors. Operations that it does not have are refused with status 501 and a
+//! sentence; fields of a job that it does not act on are stored, given back and named.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), modelarts_emulator::StartError> {
@@ -45,6 +46,7 @@ mod engines;
 mod environment;
 mod error;
 mod error_table;
+mod event_language;
 mod event_query;
 mod events;
 mod failure;

@@ -17,6 +17,7 @@ use crate::environment::Host;
 use crate::first::{First, Place};
 use crate::job_rows;
 use crate::remembered::Question;
+use crate::request::RUNTIME_TYPE;
 use crate::store::{Job, Store};
 use crate::tally;
 
@@ -147,14 +148,15 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// What a job has there: what is written into the column.
+    /// The value of a job: that of the column, but for the default type of runtime, which is an
+    /// empty text there.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {
             Self::Workspace => &request.workspace_id,
             Self::UserId => &job.user_id,
             Self::Kind => request.text("/kind"),
-            Self::RuntimeType => request.text("/spec/runtime_type"),
+            Self::RuntimeType => request.runtime_type(),
             Self::Phase => job.state.phase(),
             Self::Id => &job.id,
             Self::Name => &request.name,
@@ -198,7 +200,13 @@ impl Selection {
         while let Some(row) = rows.next()? {
             let mut passes = true;
             for (key, test) in &self.tests {
-                passes &= key.of_each_job() || test.passes(row.get_ref(key.column())?.as_str()?);
+                if key.of_each_job() {
+                    continue;
+                }
+                passes &= match (key, row.get_ref(key.column())?.as_str()?) {
+                    (Key::RuntimeType, "") => test.passes(RUNTIME_TYPE),
+                    (_, own) => test.passes(own),
+                };
             }
             if passes {
                 let jobs: i64 = row.get("jobs")?;

@@ -71,6 +71,7 @@ impl Plain {
             Key::Workspace => &self.workspace,
             Key::UserId => &self.user,
             Key::Kind => "job",
+            Key::RuntimeType if self.runtime.is_empty() => "production",
             Key::RuntimeType => self.runtime,
             Key::Phase => self.state.phase(),
             Key::Id => &self.id,
@@ -160,7 +161,7 @@ fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
             two(dice, &["Pending", "Running", "Completed", "Failed"]),
         ),
         1 => (Key::UserId, two(dice, &["ann", "bob", "eve"])),
-        2 => (Key::RuntimeType, two(dice, &["debug"])),
+        2 => (Key::RuntimeType, two(dice, &["debug", "production"])),
         3 => (Key::Workspace, two(dice, &["0", "1"])),
         4 => (Key::Id, two(dice, &[&some, &id(1), &id(2)])),
         _ => {

@@ -75,12 +75,15 @@ struct Serve {
     /// Password of the first user, for POST /v3/auth/tokens.
     #[arg(long, value_name = "PASSWORD")]
     password: Option<String>,
+    /// Let the first user give jobs the priority 3, which takes a permission of its own.
+    #[arg(long)]
+    high_priority: bool,
     /// JSON file with a list of users: name, password, domain, project_id, project_name,
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
-    /// Whose service it is.
-    #[arg(long, value_enum, default_value_t = Whose::Otc)]
+    /// The cloud whose service it is.
+    #[arg(long, value_enum, default_value_t = Whose::Huawei)]
     cloud: Whose,
     /// Directory in which version v of data set d is d/v.
     #[arg(long, value_name = "DIR")]
@@ -91,6 +94,9 @@ struct Serve {
     /// Most bytes of a log.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
     log_cap: u64,
+    /// Bytes that must be free, or the pre-check of jobs with fault-tolerance/job-retry-num fails.
+    #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
+    least_disk: u64,
     /// After which failures jobs with fault-tolerance/job-retry-num run again.
     #[arg(long, value_enum, default_value_t = Restart::AnyFailure)]
     restart_on: Restart,
@@ -121,6 +127,9 @@ struct Serve {
     /// Refuse jobs that write to where an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
+    /// Refuse jobs with documented fields that the emulator does not act on, with 501.
+    #[arg(long)]
+    strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
     #[arg(long)]
     show_secrets: bool,
@@ -330,8 +339,10 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
             Restart::AnyFailure => RestartOn::AnyFailure,
         })
         .log_cap(arguments.log_cap)
+        .least_disk(arguments.least_disk)
         .job_quota(arguments.job_quota)
         .one_job_per_output(arguments.one_job_per_output)
+        .strict(arguments.strict)
         .show_secrets(arguments.show_secrets)
         .install_packages(!arguments.no_packages);
     for pool in arguments.pool {
@@ -382,6 +393,9 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     }
     if let Some(password) = arguments.password {
         builder = builder.password(password);
+    }
+    if arguments.high_priority {
+        builder = builder.high_priority(true);
     }
     if let Some(path) = arguments.datasets {
         builder = builder.datasets(path);

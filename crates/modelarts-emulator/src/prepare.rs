@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use crate::driver::Driver;
+use futures::FutureExt;
+
+use crate::copying::Limit;
+use crate::driver::{Driver, Ending};
 use crate::events::EventKind;
-use crate::lifecycle::Stop;
 use crate::runner::Worker;
 
 impl Driver {
-    /// Makes all workers ready; unless the job is new, without what lies in their directories. The
-    /// inner error is the cause of a failure.
-    pub(crate) async fn prepare(&self, new: bool) -> Result<Result<(), String>, Stop> {
+    /// Makes all workers ready; unless the job is new, without what lies in their directories.
+    pub(crate) async fn prepare(&self, new: bool) -> Result<(), Ending> {
+        let limit = self.core.clock.limit(self.core.timing.preparing).shared();
         for worker in &self.workers {
             let pod = worker.pod();
             let image = worker.request.image().to_owned();
@@ -22,25 +24,21 @@ impl Driver {
             self.note(EventKind::PodCreated { pod: pod.clone() });
             self.note(EventKind::PodStarted { pod });
             if !new && let Err(error) = self.core.runner.renew(worker.clone()).await {
-                return Ok(Err(format!("the container cannot be made again: {error}")));
+                let cause = format!("the container cannot be made again: {error}");
+                return Err(Ending::Unprepared(cause));
             }
         }
-        if self.request.retry.times > 0
-            && let Err(cause) = self.pre_check()
-        {
-            return Ok(Err(cause));
+        if self.request.retry.times > 0 {
+            self.pre_check()?;
         }
         for worker in &self.workers {
-            if let Err(cause) = self.bring_in(worker).await? {
-                return Ok(Err(cause));
-            }
+            self.bring_in(worker, &limit).await?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    /// Only jobs that may run again are checked (domain.md section 4). The error is the cause of a
-    /// failure.
-    fn pre_check(&self) -> Result<(), String> {
+    /// Only jobs that may run again are checked, as the user guide on fault tolerance says.
+    fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
             let begin = self.now();
@@ -54,23 +52,28 @@ impl Driver {
                     seconds,
                     error,
                 });
-                return Err(cause);
+                return Err(Ending::PreCheckFailed(cause));
             }
             self.note(EventKind::PreCheckDone { task, seconds });
         }
         Ok(())
     }
 
-    /// Brings code, inputs and packages to one worker. The inner error is the cause of a failure.
-    async fn bring_in(&self, worker: &Worker) -> Result<Result<(), String>, Stop> {
+    /// Brings code, inputs and packages to one worker.
+    async fn bring_in(&self, worker: &Worker, limit: &Limit) -> Result<(), Ending> {
         let runner = Arc::clone(&self.core.runner);
         let task = worker.task();
         if worker.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
-            self.pause(runner.download_time(worker)).await?;
-            let copy =
-                self.unless_stopped(|interrupt| runner.download_code(worker.clone(), interrupt));
+            tokio::select! {
+                biased;
+                ending = self.cut_short(limit) => return Err(ending),
+                () = self.core.clock.sleep(runner.download_time(worker)) => {}
+            }
+            let copy = self.in_time(limit, |interrupt| {
+                runner.download_code(worker.clone(), interrupt)
+            });
             let result = copy.await?;
             let seconds = self.now().seconds_since(begin);
             let task = task.clone();
@@ -83,7 +86,7 @@ impl Driver {
                         seconds,
                         cause,
                     });
-                    return Ok(Err(format!(
+                    return Err(Ending::Unprepared(format!(
                         "the training code cannot be downloaded: {error}"
                     )));
                 }
@@ -93,7 +96,7 @@ impl Driver {
             self.stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
-            let copy = self.unless_stopped(|interrupt| {
+            let copy = self.in_time(limit, |interrupt| {
                 runner.download_input(worker.clone(), index, interrupt)
             });
             let result = copy.await?;
@@ -114,7 +117,7 @@ impl Driver {
                         cause,
                     });
                     let (name, place) = (&input.name, &input.place);
-                    return Ok(Err(format!(
+                    return Err(Ending::Unprepared(format!(
                         "the training input {name} cannot be downloaded from {place}: {error}"
                     )));
                 }
@@ -126,23 +129,23 @@ impl Driver {
             }
             self.stopped()?;
             // No document has an event for it.
-            let copy = self.unless_stopped(|interrupt| {
+            let copy = self.in_time(limit, |interrupt| {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });
             if let Err(error) = copy.await? {
                 let (name, place) = (&output.name, &output.place);
-                return Ok(Err(format!(
+                return Err(Ending::Unprepared(format!(
                     "the training output {name} cannot be downloaded from {place}: {error}"
                 )));
             }
         }
-        self.install(worker).await?;
+        self.install(worker, limit).await?;
         self.stopped()?;
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Installs packages. Where that fails the code runs without them: it will say what it misses.
-    async fn install(&self, worker: &Worker) -> Result<(), Stop> {
+    async fn install(&self, worker: &Worker, limit: &Limit) -> Result<(), Ending> {
         for file in self.core.runner.requirements(worker) {
             self.stopped()?;
             let task = worker.task();
@@ -153,8 +156,9 @@ impl Driver {
             });
             let begin = self.now();
             let runner = &self.core.runner;
-            let installation =
-                self.unless_stopped(|interrupt| runner.install(worker.clone(), file, interrupt));
+            let installation = self.in_time(limit, |interrupt| {
+                runner.install(worker.clone(), file, interrupt)
+            });
             let result = installation.await?;
             let seconds = self.now().seconds_since(begin);
             self.note(match result {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) url: String,
     /// The most bytes of a log.
     pub(crate) log_cap: u64,
+    /// How many bytes must be free for a job that is checked.
+    pub(crate) least_disk: u64,
     pub(crate) install_packages: bool,
     /// To be removed when the process that holds the emulator has gone.
     pub(crate) temporary: Option<PathBuf>,
@@ -258,6 +261,23 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Runner for ProcessRunner {
+    /// Two of the items that the user guide names can be checked on this machine: that the worker
+    /// can be reached by its name, and the free space for its scratch directory.
+    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        let address = environment::address(&worker.job_id, worker.index);
+        TcpListener::bind((address.as_str(), 0))
+            .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
+        let free = self.files.free_space(worker);
+        let free = free.map_err(|error| format!("disk-size cache: {error}"))?;
+        let needed = self.settings.least_disk;
+        if free < needed {
+            return Err(format!(
+                "disk-size cache: {free} bytes are free, and {needed} are needed"
+            ));
+        }
+        Ok(())
+    }
+
     fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || runner.files.renew(&worker)))

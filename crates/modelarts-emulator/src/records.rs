@@ -12,6 +12,7 @@ use crate::database::{Database, unreadable, unwritable};
 pub(crate) struct Record {
     pub(crate) id: String,
     pub(crate) project: String,
+    /// Unique in the project: the name, or what a kind makes of it.
     pub(crate) name: String,
     /// As it is shown.
     pub(crate) value: Value,

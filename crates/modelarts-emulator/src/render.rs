@@ -4,9 +4,11 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Moment;
 use crate::environment;
-use crate::events::{Event, Wording};
+use crate::events::Event;
+use crate::lifecycle::State;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::roles;
+use crate::rules::give_back;
 use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -19,19 +21,23 @@ pub(crate) enum UserName<'a> {
 /// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
+    let given = job.given();
     let mut shown = json!({
         "kind": job.request.text("/kind"),
-        "metadata": metadata(job, user),
+        "metadata": metadata(job, &given, user),
         "status": status(job, now),
     });
     if job.request.roles.is_empty() {
         shown["algorithm"] = algorithm(&job.request);
-        shown["spec"] = spec(&job.request);
+        shown["spec"] = spec(&job.request, &given);
     } else {
         let roles = job.request.roles.iter();
         shown["tasks"] = roles.map(|role| roles::render(role)).collect();
     }
-    echo(&mut shown, &job.request.given, "", &["endpoints"]);
+    give_back(&mut shown, &given);
+    if job.state == State::Running {
+        add_endpoints(&mut shown, job, &given);
+    }
     shown
 }
 
@@ -47,7 +53,35 @@ fn echo(shown: &mut Value, given: &Value, parent: &str, names: &[&str]) {
     }
 }
 
-fn metadata(job: &Job, user: UserName<'_>) -> Value {
+/// The applications that an annotation asks for, and their names in `endpoints`.
+const APPLICATIONS: [(&str, &str); 3] = [
+    ("jupyter-lab/enable", "jupyter_lab"),
+    ("tensorboard/enable", "tensorboard"),
+    ("mindstudio-insight/enable", "mindstudio_insight"),
+];
+
+/// Adds addresses and tokens to the ways into a job that were asked for. On this machine nothing
+/// answers at them.
+fn add_endpoints(shown: &mut Value, job: &Job, given: &Value) {
+    if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
+        let urls = job.tasks().zip(0..).map(|(task, index)| {
+            let address = environment::address(&job.id, index);
+            json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
+        });
+        ssh["task_urls"] = urls.collect();
+    }
+    for (annotation, name) in APPLICATIONS {
+        if given["metadata"]["annotations"][annotation] == "true" {
+            let address = environment::address(&job.id, 0);
+            shown["endpoints"][name] = json!({
+                "url": format!("https://{address}/{name}"),
+                "token": job.id.replace('-', ""),
+            });
+        }
+    }
+}
+
+fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
     let request = &job.request;
     let mut metadata = json!({
         "id": job.id,
@@ -60,15 +94,7 @@ fn metadata(job: &Job, user: UserName<'_>) -> Value {
             UserName::Known(name) => name,
         },
     });
-    if let Some(annotations) = &request.annotations {
-        metadata["annotations"] = Value::Object(annotations.clone());
-    }
-    echo(
-        &mut metadata,
-        &request.given,
-        "/metadata",
-        &["training_experiment_reference"],
-    );
+    echo(&mut metadata, given, "/metadata", &["annotations"]);
     metadata
 }
 
@@ -162,7 +188,13 @@ fn algorithm(request: &JobRequest) -> Value {
     if !request.outputs.is_empty() {
         put("outputs", request.outputs.iter().map(channel).collect());
     }
-    put("engine", Value::Object(request.engine.clone()));
+    // With empty texts, as it came.
+    let mut engine = request.given["algorithm"]["engine"].clone();
+    match engine.as_object_mut() {
+        Some(members) => members.retain(|_, value| !value.is_null()),
+        None => engine = json!({}),
+    }
+    put("engine", engine);
     if request
         .given
         .pointer("/algorithm/policies")
@@ -189,7 +221,7 @@ fn algorithm(request: &JobRequest) -> Value {
         &mut algorithm,
         &request.given,
         "/algorithm",
-        &["id", "summary"],
+        &["id", "subscription_id", "item_version_id"],
     );
     algorithm
 }
@@ -217,9 +249,12 @@ fn channel(channel: &Channel) -> Value {
         "local_dir": channel.local_dir.to_string(),
         "remote": match &channel.place {
             Place::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
-            Place::DataSet { id, version } => json!({
-                "dataset": {"id": id, "version_id": version.as_deref().unwrap_or_default()},
-            }),
+            Place::DataSet { id, version } => {
+                let version = version.as_deref().unwrap_or_default();
+                // The service works it out from the two ids.
+                let url = format!("/{id}/{version}/");
+                json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
+            }
         },
     });
     for (name, value) in &channel.echo {
@@ -237,8 +272,7 @@ fn channel(channel: &Channel) -> Value {
     shown
 }
 
-/// Without `auto_stop` and `notification`: the service does not give them back (domain.md 9.8).
-fn spec(request: &JobRequest) -> Value {
+fn spec(request: &JobRequest, given: &Value) -> Value {
     let mut resource = json!({
         "policy": "regular",
         "node_count": request.node_count,
@@ -246,40 +280,27 @@ fn spec(request: &JobRequest) -> Value {
     if let Some(flavor_id) = &request.flavor_id {
         resource["flavor_id"] = flavor_id.as_str().into();
     }
-    match &request.pool_id {
-        Some(pool_id) => resource["pool_id"] = pool_id.as_str().into(),
-        None => {
-            if let Some(flavor) = request.flavor() {
-                resource["flavor_name"] = flavor.name.into();
-                resource["flavor_detail"] = flavor.detail();
-            }
+    if let Some(flavor) = request.flavor() {
+        resource["flavor_name"] = flavor.name.into();
+        // Of public flavors only.
+        if request.pool_id.is_none() {
+            resource["flavor_detail"] = flavor.detail();
         }
     }
-    let mut spec = Map::new();
-    spec.insert("resource".into(), resource);
+    if let Some(pool_id) = &request.pool_id {
+        resource["pool_id"] = pool_id.as_str().into();
+    }
+    let mut spec = json!({"resource": resource, "runtime_type": request.runtime_type()});
     match &request.log_export {
         LogExport::NotGiven => {}
-        LogExport::Blank => {
-            spec.insert("log_export_path".into(), json!({}));
-        }
-        LogExport::To(path) => {
-            spec.insert(
-                "log_export_path".into(),
-                json!({"obs_url": path.to_string()}),
-            );
-        }
+        LogExport::Blank => spec["log_export_path"] = json!({}),
+        LogExport::To(path) => spec["log_export_path"] = json!({"obs_url": path.to_string()}),
     }
-    let mut spec = Value::Object(spec);
     echo(
         &mut spec,
-        &request.given,
+        given,
         "/spec",
-        &[
-            "volumes",
-            "schedule_policy",
-            "custom_metrics",
-            "runtime_type",
-        ],
+        &["volumes", "schedule_policy", "auto_stop"],
     );
     spec
 }
@@ -296,12 +317,12 @@ pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) 
     })
 }
 
-/// One event.
-pub(crate) fn event(event: &Event, wording: Wording) -> Value {
+/// One event with its text.
+pub(crate) fn event(event: &Event, message: String) -> Value {
     json!({
         "time": event.time.rfc3339(),
         "level": event.kind.level().as_str(),
-        "message": event.kind.message(wording),
+        "message": message,
         "source": event.kind.source(),
     })
 }

@@ -21,6 +21,9 @@ use crate::roles;
 use crate::rules::Annotations;
 use crate::tuning::Tuning;
 
+/// `spec.runtime_type` of a job whose request does not say.
+pub(crate) const RUNTIME_TYPE: &str = "production";
+
 /// A checked request. The default is that of a job whose request is still to be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
@@ -240,6 +243,14 @@ impl JobRequest {
     pub(crate) fn priority(&self) -> i64 {
         let asked = self.given.pointer("/spec/schedule_policy/priority");
         asked.and_then(Value::as_i64).unwrap_or(1)
+    }
+
+    /// `spec.runtime_type`.
+    pub(crate) fn runtime_type(&self) -> &str {
+        match self.text("/spec/runtime_type") {
+            "" => RUNTIME_TYPE,
+            given => given,
+        }
     }
 
     /// A text of the body, by its JSON pointer; empty if it is not there.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::body::Field;
 use crate::error::ApiError;
-use crate::request::{Channel, JobRequest, LogExport, Start};
+use crate::request::{Channel, JobRequest, LogExport, Start, preset};
 use crate::rules::{self, Draft};
 
 /// The roles of a body, each as the body of an ordinary job.
@@ -116,6 +116,17 @@ pub(crate) fn render(role: &JobRequest) -> Value {
             put(name, directory.to_string().into());
         }
     }
+    let shown = &mut algorithm["engine"];
+    if let Some(engine) = shown.as_object_mut() {
+        // No document has it in the engine of a task.
+        engine.remove("install_sys_packages");
+    }
+    if let Some(engine) = preset(&role.engine) {
+        shown["v1_compatible"] = engine.v1_compatible.into();
+        if shown.get("run_user").is_none() {
+            shown["run_user"] = engine.run_user.into();
+        }
+    }
     let mut task = json!({"algorithm": algorithm});
     if let Some(name) = &role.role {
         task["role"] = name.as_str().into();
@@ -123,6 +134,7 @@ pub(crate) fn render(role: &JobRequest) -> Value {
     let mut resource = json!({});
     if let Some(flavor) = role.flavor() {
         resource = flavor.detail();
+        resource["max_num"] = resource["flavor_info"]["max_num"].clone();
         resource["flavor_id"] = flavor.id.into();
         resource["flavor_name"] = flavor.name.into();
     }

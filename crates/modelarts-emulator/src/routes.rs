@@ -20,6 +20,7 @@ use crate::call::Call;
 use crate::control;
 use crate::core::Core;
 use crate::error::ApiError;
+use crate::event_language::Language;
 use crate::faults::Fault;
 use crate::gate::{self, Admitted};
 use crate::guard;
@@ -154,7 +155,7 @@ async fn serve(
     };
     let mut given = Bytes::new();
     let answer = async {
-        let admitted = admit(&core, &parts)?;
+        let admitted = admit(&core, asked, &parts)?;
         given = receive::whole(body).await?;
         let user = admitted.user(&core, &parts, &given)?;
         respond(&core, asked, (user, &ids), &parts, &given, &request_id).await
@@ -198,10 +199,19 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// The reason for which the operations on fine-tuning are missing.
 const FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Judges the head of a request.
-fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
-    if !parts.uri.path().starts_with("/v2/") {
+/// Judges the head of a request. A gateway looks for the API before it looks at credentials.
+fn admit<'a>(core: &Core, asked: Asked, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
+    let path = parts.uri.path();
+    if !path.starts_with("/v2/") {
         return Err(not_modelled(parts));
+    }
+    let there = match asked {
+        Asked::For(operation) => core.terms.cloud.has(operation),
+        Asked::Unknown => core.terms.cloud.may_have(path),
+        Asked::WrongMethod => true,
+    };
+    if !there {
+        return Err(ApiError::no_such_api());
     }
     gate::admit(core, parts)
 }
@@ -233,6 +243,7 @@ async fn respond(
         ids,
         query: parts.uri.query().unwrap_or_default(),
         body,
+        language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
     recorded.status = answer.status().as_u16();

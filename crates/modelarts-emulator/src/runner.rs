@@ -106,8 +106,7 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn is_prepared(&self, _worker: &Worker) -> bool {
         true
     }
-    /// What the pre-check finds. The items of the check are about network names, disks and cards of
-    /// the service's nodes: this machine passes.
+    /// The pre-check of a worker's node. The error is what it finds.
     fn pre_check(&self, _worker: &Worker) -> Result<(), String> {
         Ok(())
     }

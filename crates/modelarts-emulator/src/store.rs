@@ -1,10 +1,12 @@
 //! All jobs. The database has them; those that are not at their end are in memory, too.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::bells::Bells;
@@ -31,6 +33,9 @@ pub(crate) struct Job {
     pub(crate) request: Arc<JobRequest>,
     /// May be changed afterwards.
     pub(crate) description: String,
+    /// Changed members, which take the places of those of the request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    changed: Map<String, Value>,
     /// 1 to 3; may be changed while it waits.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
@@ -117,6 +122,7 @@ impl Job {
             user_name: String::new(),
             tags: BTreeMap::new(),
             description: request.text("/metadata/description").to_owned(),
+            changed: Map::new(),
             priority: request.priority(),
             preemptible: request.given.pointer("/spec/schedule_policy/preemptible")
                 == Some(&true.into()),
@@ -141,6 +147,22 @@ impl Job {
             standing: false,
             stop: watch::Sender::new(None),
         }
+    }
+
+    /// The body of the request with what was changed since.
+    pub(crate) fn given(&self) -> Cow<'_, Value> {
+        let mut given = Cow::Borrowed(&self.request.given);
+        if !self.changed.is_empty()
+            && let Value::Object(given) = given.to_mut()
+        {
+            merge(given, &self.changed);
+        }
+        given
+    }
+
+    /// Notes a change of what the request says.
+    pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
+        merge(&mut self.changed, changed);
     }
 
     /// Whether something is still to happen to it.
@@ -230,6 +252,18 @@ impl Job {
 
     pub(crate) fn stop_reason(&self) -> Option<Stop> {
         *self.stop.borrow()
+    }
+}
+
+/// Puts the members of an object, at any depth, into another one.
+fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
+    for (name, member) in from {
+        match (into.get_mut(name), member) {
+            (Some(Value::Object(into)), Value::Object(from)) => merge(into, from),
+            _ => {
+                into.insert(name.clone(), member.clone());
+            }
+        }
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Timing {
     pub grace: Duration,
     /// How long a job that runs again may wait for nodes: 30 minutes. An upper bound, too.
     pub requeue: Duration,
+    /// How long code, inputs and packages may take to arrive: 1 hour \[i\]. An upper bound, and of
+    /// real copies, so no factor makes it shorter.
+    pub preparing: Duration,
 }
 
 impl Timing {
@@ -53,6 +56,7 @@ impl Timing {
             saving_image: Duration::from_secs(60),
             grace: Duration::from_secs(30),
             requeue: Duration::from_secs(30 * 60),
+            preparing: Duration::from_secs(60 * 60),
         }
     }
 
@@ -72,6 +76,7 @@ impl Timing {
             saving_image: Duration::ZERO,
             grace: Duration::from_secs(5),
             requeue: Duration::from_secs(30 * 60),
+            preparing: Duration::from_secs(60 * 60),
         }
     }
 
@@ -102,6 +107,7 @@ impl Timing {
             saving_image: scaled(documented.saving_image),
             grace: scaled(documented.grace).max(Self::instant().grace),
             requeue: scaled(documented.requeue),
+            preparing: documented.preparing,
         }
     }
 }

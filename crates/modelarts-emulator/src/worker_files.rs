@@ -30,6 +30,12 @@ impl WorkerFiles {
         Confined::create(&self.0.directory(&below)?)
     }
 
+    /// How many bytes are free on the disk of a worker.
+    pub(crate) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
+        let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
     /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
     pub(crate) fn scratch(&self, directory: &Confined) -> io::Result<()> {

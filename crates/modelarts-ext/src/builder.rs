@@ -79,6 +79,7 @@ impl ClientBuilder {
     /// | setting | variables, the first that is set wins |
     /// |---|---|
     /// | endpoint | `MODELARTS_ENDPOINT` |
+    /// | [cloud](Self::cloud) | `MODELARTS_CLOUD`: `huawei` or `otc` |
     /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else as the source of the credentials says |
     /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else as the source of the credentials says |
     /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else as the source of the credentials says, `OS_AUTH_URL`; else that of the region |
@@ -235,8 +236,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Whose service it is. Default: the one that the endpoint belongs to, and of an
-    /// endpoint that belongs to neither, Open Telekom Cloud's.
+    /// The cloud whose service it is: [jobs are checked](crate::CreateJob::check) by its
+    /// rules, and [logs are followed](crate::Logs::follow) by the operations that it has.
+    /// Default: the one that `MODELARTS_CLOUD` names in the
+    /// [environment](Self::from_env), else the one that the endpoint belongs to; if that is
+    /// in neither cloud's domain, such as an emulator on this machine, the one that the
+    /// region, or else the address of IAM belongs to; else Huawei Cloud.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

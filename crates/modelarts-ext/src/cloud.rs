@@ -1,26 +1,50 @@
 //! The two clouds that speak this API, where their rules differ.
 
-/// Whose rules a job is checked by.
+use crate::{environment::Environment, error::Error, region};
+
+/// The cloud by whose rules jobs are checked and logs are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cloud {
-    /// Open Telekom Cloud: the stricter one, and therefore the default.
-    #[default]
+    /// Open Telekom Cloud.
     Otc,
-    /// Huawei Cloud.
+    /// Huawei Cloud: the one that has all operations, and therefore the default.
+    #[default]
     Huawei,
 }
 
+/// The variable that names the cloud.
+const VARIABLE: &str = "MODELARTS_CLOUD";
+
 impl Cloud {
-    /// The cloud that an endpoint belongs to.
-    pub(crate) fn of(endpoint: &str) -> Self {
-        match endpoint.contains(".myhuaweicloud.") {
-            true => Self::Huawei,
-            false => Self::Otc,
+    /// The cloud that the environment names.
+    pub(crate) fn named(environment: &Environment) -> Result<Option<Self>, Error> {
+        match environment.get(VARIABLE).as_deref() {
+            None => Ok(None),
+            Some("huawei") => Ok(Some(Self::Huawei)),
+            Some("otc") => Ok(Some(Self::Otc)),
+            Some(other) => Err(Error::config(format!(
+                "{VARIABLE} is {other:?}; set huawei for Huawei Cloud, otc for Open Telekom Cloud, \
+                 or nothing, and the endpoint says it"
+            ))),
         }
     }
 
-    /// Whether logs can be read by the numbers of their lines.
+    /// The cloud of an endpoint; of one in neither cloud's domain that of the region, else that of
+    /// the address of IAM, else the default.
+    pub(crate) fn of(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
+        let of_address = |address: &str| match address {
+            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
+            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
+            _ => None,
+        };
+        of_address(endpoint)
+            .or_else(|| of_address(&region::iam(region?)?))
+            .or_else(|| of_address(iam?))
+            .unwrap_or_default()
+    }
+
+    /// Logs can be read by the numbers of their lines.
     pub(crate) fn numbers_lines(self) -> bool {
         self == Self::Huawei
     }
@@ -47,16 +71,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cloud_is_known_by_its_endpoint() {
-        assert_eq!(
-            Cloud::of("https://modelarts.cn-north-4.myhuaweicloud.com/"),
-            Cloud::Huawei
-        );
-        assert_eq!(
-            Cloud::of("https://modelarts.eu-de.otc.t-systems.com/"),
-            Cloud::Otc
-        );
-        assert_eq!(Cloud::of("http://127.0.0.1:9/"), Cloud::Otc);
+    fn a_cloud_is_known_by_its_endpoint_region_or_iam() {
+        let huawei = "https://modelarts.cn-north-4.myhuaweicloud.com/";
+        let otc = "https://modelarts.eu-de.otc.t-systems.com/";
+        let other = "https://modelarts.internal.example/";
+        let iam = Some("https://iam.eu-de.otc.t-systems.com/v3");
+        for (endpoint, region, iam, cloud) in [
+            (huawei, None, None, Cloud::Huawei),
+            (otc, None, None, Cloud::Otc),
+            (huawei, Some("eu-de"), iam, Cloud::Huawei),
+            (otc, Some("cn-north-4"), None, Cloud::Otc),
+            (other, Some("eu-de"), None, Cloud::Otc),
+            (other, Some("eu-ch2"), None, Cloud::Otc),
+            (other, Some("cn-north-4"), iam, Cloud::Huawei),
+            (other, Some("elsewhere"), iam, Cloud::Otc),
+            (other, None, iam, Cloud::Otc),
+            // As the emulator, which is Huawei Cloud unless it is told otherwise.
+            ("http://127.0.0.1:9/", None, None, Cloud::Huawei),
+            (
+                other,
+                Some("elsewhere"),
+                Some("https://iam.example"),
+                Cloud::Huawei,
+            ),
+        ] {
+            assert_eq!(
+                Cloud::of(endpoint, region, iam),
+                cloud,
+                "{endpoint} {region:?} {iam:?}"
+            );
+        }
     }
 
     #[test]

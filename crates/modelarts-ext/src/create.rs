@@ -241,8 +241,8 @@ impl CreateJob {
         let body = self.body();
         let draft = Draft::new(&body, self.cloud);
         let mut report = Report {
-            violations: Vec::new(),
             warnings: self.warnings.clone(),
+            ..Report::default()
         };
         limits::check(limits::BODY, &draft.root(), &mut report);
         rules::check(&draft, &mut report);

@@ -89,11 +89,19 @@ impl ClientBuilder {
         };
         found.credentials.check()?;
         self.signing.check()?;
+        let cloud = match self.cloud {
+            Some(cloud) => Some(cloud),
+            None => Cloud::named(&environment)?,
+        };
         let project = wishes.project.clone().or(found.project.clone());
         let given = found
             .iam
             .clone()
             .or_else(|| environment.value(IAM_OF_OPENSTACK));
+        let cloud = cloud.unwrap_or_else(|| {
+            let iam = wishes.iam.as_deref().or(given.as_deref());
+            Cloud::of(endpoint.as_str(), region.as_deref(), iam)
+        });
         // Only a look-up needs IAM here, and then it is missed.
         let iam = match project.id {
             Some(_) => None,
@@ -137,7 +145,7 @@ impl ClientBuilder {
             Arc::new(ReqwestConnector::new(http.clone(), make))
         });
         Ok(Settled {
-            cloud: self.cloud.unwrap_or_else(|| Cloud::of(endpoint.as_str())),
+            cloud,
             sender: Sender {
                 endpoint,
                 project_id: HeaderValue::from_static(""),

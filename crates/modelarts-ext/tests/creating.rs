@@ -319,7 +319,8 @@ fn debug_shows_no_values() {
 async fn the_service_refuses_with_the_code_that_the_check_says() {
     // The cases name a pool of GPU nodes.
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
-    let site = Site::with(|builder| builder.pool(pool)).await;
+    let otc = modelarts_emulator::Cloud::Otc;
+    let site = Site::with(|builder| builder.pool(pool).cloud(otc)).await;
     site.put("bucket/code/train.py", "");
     site.put("bucket/data/x", "");
     for case in cases().into_iter().filter(|case| !case.is_advice) {
@@ -327,7 +328,8 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
             .client
             .training_jobs()
             .from_value(&case.breaks)
-            .unwrap();
+            .unwrap()
+            .cloud(modelarts_ext::Cloud::Otc);
         let said = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), said.code(), "{}: {error}", case.name);

@@ -2,12 +2,14 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
 )]
 
 mod support;
 
-use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind};
+use modelarts_ext::{Client, ClientBuilder, Cloud, Credentials, ErrorKind};
+use serde_json::json;
 use support::{Server, TestClock, json_answer, refused};
 
 fn vars(variables: &[(&str, &str)]) -> ClientBuilder {
@@ -288,5 +290,71 @@ fn keys_of_two_families_are_not_mixed() {
     assert_eq!(
         problem(&mixed),
         "HUAWEICLOUD_SDK_AK is set but HUAWEICLOUD_SDK_SK is not"
+    );
+}
+
+#[test]
+fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
+    let job = json!({
+        "kind": "hetero_job",
+        "metadata": {"name": "job"},
+        "algorithm": {"engine": {"image_url": "org/image:1"}, "command": "true"},
+        "spec": {"resource": {"flavor_id": "f", "node_count": 1}},
+    });
+    let [ak, sk] = KEYS;
+    let cloud = |variables: &[(&str, &str)], builder: Option<Cloud>| {
+        let all = [&[PROJECT, ak, sk], variables].concat();
+        let mut set = vars(&all);
+        if let Some(cloud) = builder {
+            set = set.cloud(cloud);
+        }
+        let client = set.build().unwrap();
+        let job = client.training_jobs().from_value(&job).unwrap();
+        // Only Huawei Cloud has jobs of this kind.
+        match job.check().violations.as_slice() {
+            [] => Cloud::Huawei,
+            [violation] if violation.field() == "kind" => Cloud::Otc,
+            other => panic!("{other:?}"),
+        }
+    };
+    let otc = ("MODELARTS_REGION", "eu-de");
+    let huawei = ("MODELARTS_REGION", "cn-north-4");
+    let named = |name| ("MODELARTS_CLOUD", name);
+    for (variables, builder, expected) in [
+        (&[ENDPOINT][..], None, Cloud::Huawei),
+        (
+            &[("MODELARTS_ENDPOINT", "http://127.0.0.1:9")],
+            None,
+            Cloud::Huawei,
+        ),
+        (&[otc], None, Cloud::Otc),
+        (&[huawei], None, Cloud::Huawei),
+        (&[ENDPOINT, otc], None, Cloud::Otc),
+        (
+            &[
+                ENDPOINT,
+                ("OS_AUTH_URL", "https://iam.eu-de.otc.t-systems.com/v3"),
+            ],
+            None,
+            Cloud::Otc,
+        ),
+        (&[otc, named("huawei")], None, Cloud::Huawei),
+        (&[huawei, named("otc")], None, Cloud::Otc),
+        (&[otc, named("")], None, Cloud::Otc),
+        (&[huawei, named("huawei")], Some(Cloud::Otc), Cloud::Otc),
+        (&[otc, named("otc")], Some(Cloud::Huawei), Cloud::Huawei),
+        // A builder needs no variable.
+        (&[otc, named("aws")], Some(Cloud::Huawei), Cloud::Huawei),
+    ] {
+        assert_eq!(
+            cloud(variables, builder),
+            expected,
+            "{variables:?} {builder:?}"
+        );
+    }
+    assert_eq!(
+        problem(&[ENDPOINT, PROJECT, ak, sk, named("aws")]),
+        "MODELARTS_CLOUD is \"aws\"; set huawei for Huawei Cloud, otc for Open Telekom Cloud, or \
+         nothing, and the endpoint says it"
     );
 }

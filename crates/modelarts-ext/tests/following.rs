@@ -51,7 +51,8 @@ fn events(rows: &[(u32, &str)]) -> Reply {
 async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Job) {
     let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
     let clock = TestClock::new();
-    let client = server.client(&clock).build().unwrap();
+    // Its logs are read by preview.
+    let client = server.client(&clock).cloud(Cloud::Otc).build().unwrap();
     let job = client.training_jobs().get("job-1").await.unwrap();
     (server, clock, job)
 }

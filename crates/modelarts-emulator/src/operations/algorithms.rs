@@ -19,11 +19,14 @@ const FIELDS: &[Line] = &[
     ("metadata.name", Type::Name, Need::Required, Fate::Acted),
     ("metadata.description", Type::UpTo(256), Need::Optional, Fate::Echoed),
     ("metadata.workspace_id", Type::Text, Need::Optional, Fate::Echoed),
+    ("metadata.tags", Type::List, Need::Optional, Fate::Echoed),
+    ("metadata.tags[]", Type::Object, Need::Required, Fate::Echoed),
+    ("metadata.tags[].key", Type::Text, Need::Required, Fate::Echoed),
     ("job_config", Type::Object, Need::Required, Fate::Acted),
     ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
     ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
     ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
     ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
@@ -42,9 +45,8 @@ pub(super) fn find(call: &Call<'_>, id: &str) -> Result<Option<Value>, ApiError>
     Ok(record.map(|record| record.value))
 }
 
-fn read(call: &Call<'_>) -> Result<Value, ApiError> {
-    let body = call.json()?;
-    rules::against(FIELDS, &body)?;
+fn check(call: &Call<'_>, body: &Value) -> Result<(), ApiError> {
+    rules::against(FIELDS, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
             .iter()
@@ -65,8 +67,30 @@ fn read(call: &Call<'_>) -> Result<Value, ApiError> {
         is_algorithm: true,
         may_prioritise: true,
     };
-    rules::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))?;
-    Ok(body)
+    rules::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
+}
+
+/// A member of the body, unless it is an empty list or null: those come back as null.
+fn filled(value: &Value) -> Value {
+    match value.as_array() {
+        Some(items) if items.is_empty() => Value::Null,
+        _ => value.clone(),
+    }
+}
+
+/// `advanced_config`, in which a search that was emptied is an empty object.
+fn advanced_config(body: &Value) -> Value {
+    let mut config = body.get("advanced_config").cloned().unwrap_or_default();
+    if let Some(search) = config.get_mut("auto_search")
+        && let Some(members) = search.as_object()
+        && members.values().all(|member| filled(member).is_null())
+    {
+        *search = json!({});
+    }
+    match config {
+        Value::Null => json!({}),
+        config => config,
+    }
 }
 
 /// The code directory as a tree of names, and its bytes.
@@ -134,7 +158,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
             "description": text("description", ""),
             "create_time": created,
             "workspace_id": text("workspace_id", "0"),
-            "ai_project": "default-ai-project",
+            "ai_project": text("ai_project", "default-ai-project"),
             "user_name": call.user.name,
             "domain_id": call.user.domain,
             "source": "custom",
@@ -142,24 +166,20 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
             "is_valid": true,
             "state": "",
             "size": size,
-            "tags": null,
+            "tags": filled(&body["metadata"]["tags"]),
             "attr_list": null,
             "version_num": 0,
             "update_time": updated,
         },
         "job_config": config,
-        // An empty list comes back as null (api-facts.md D-101).
-        "resource_requirements": body
-            .get("resource_requirements")
-            .filter(|list| **list != json!([]))
-            .cloned()
-            .unwrap_or_default(),
-        "advanced_config": body.get("advanced_config").cloned().unwrap_or_else(|| json!({})),
+        "resource_requirements": filled(&body["resource_requirements"]),
+        "advanced_config": advanced_config(body),
     })
 }
 
 pub(super) fn create(call: &Call<'_>) -> Outcome {
-    let body = read(call)?;
+    let body = call.json()?;
+    check(call, &body)?;
     let id = call.core.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -180,11 +200,24 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
 
-/// 201, as documented. The name stays: algorithms cannot be renamed.
+/// 201, as documented. The name stays: algorithms cannot be renamed. The body replaces all there
+/// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
+/// changes nothing else.
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let id = call.id("algorithm_id");
     let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
-    let mut body = read(call)?;
+    let mut body = call.json()?;
+    if let Some(body) = body.as_object_mut()
+        && body.get("job_config").is_none_or(Value::is_null)
+    {
+        for member in ["job_config", "resource_requirements", "advanced_config"] {
+            body.insert(member.to_owned(), before[member].clone());
+        }
+    }
+    check(call, &body)?;
+    if body["metadata"]["tags"].is_null() {
+        body["metadata"]["tags"] = before["metadata"]["tags"].clone();
+    }
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());

@@ -9,6 +9,17 @@ use crate::call::{Call, Outcome, bad_param, ok};
 use crate::error::ApiError;
 use crate::records::Record;
 
+/// The default workspace.
+const DEFAULT: &str = "0";
+
+/// The key that is unique in a project: the name within its workspace.
+fn unique(workspace: &str, name: &str) -> String {
+    match workspace {
+        DEFAULT => name.to_owned(),
+        workspace => format!("{workspace}\n{name}"),
+    }
+}
+
 /// With the number of jobs that refer to it.
 fn render(call: &Call<'_>, record: &Record) -> Result<Value, ApiError> {
     let jobs = call.core.store.of_experiment(&record.project, &record.id)?;
@@ -25,16 +36,17 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     let name = metadata.required("name")?.up_to(64)?;
     let description = metadata.get("description")?;
     let description = description.map(|field| field.up_to(256)).transpose()?;
+    let workspace = metadata.text_of("workspace_id")?.unwrap_or(DEFAULT);
     let now = call.now().millis();
     let id = call.core.ids.next().to_string();
     let record = Record {
         project: call.user.project_id.clone(),
-        name: name.to_owned(),
+        name: unique(workspace, name),
         value: json!({
             "id": id,
             "name": name,
             "description": description.unwrap_or_default(),
-            "workspace_id": metadata.text_of("workspace_id")?.unwrap_or("0"),
+            "workspace_id": workspace,
             "create_time": now,
             "update_time": now,
         }),
@@ -60,7 +72,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
     for member in ["name", "description"] {
         if let Some(field) = root.get(member)? {
             let text = field.up_to(256)?;
-            if text.is_empty() {
+            if text.is_empty() && member == "name" {
                 return Err(field.must("have 1 to 256 characters"));
             }
             members.push((member, text));
@@ -70,13 +82,13 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
     let mut record = found.ok_or_else(|| not_found(id))?;
     for (member, text) in &members {
         record.value[*member] = (*text).into();
-        if *member == "name" {
-            (*text).clone_into(&mut record.name);
-        }
     }
+    let text = |member: &str| record.value[member].as_str().unwrap_or_default();
+    record.name = unique(text("workspace_id"), text("name"));
     record.value["update_time"] = call.now().millis().into();
     if !call.core.experiments.replace(&record)? {
-        return Err(ApiError::of(2841, &[&record.name]));
+        let name = record.value["name"].as_str().unwrap_or_default();
+        return Err(ApiError::of(2841, &[name]));
     }
     ok(members
         .into_iter()
@@ -112,7 +124,7 @@ pub(super) fn list(call: &Call<'_>) -> Outcome {
         })
         .collect();
     matching.sort_by(|a, b| match sort_by {
-        "name" => a.name.cmp(&b.name),
+        "name" => a.value["name"].as_str().cmp(&b.value["name"].as_str()),
         time => a.value[time].as_i64().cmp(&b.value[time].as_i64()),
     });
     if order == "desc" {
@@ -139,6 +151,8 @@ pub(super) fn check(call: &Call<'_>) -> Outcome {
     let name = call.param("experiment_name")?;
     let name = name.filter(|name| name.chars().count() <= 64);
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;
+    let workspace = call.param("workspace_id")?;
+    let asked = unique(workspace.as_deref().unwrap_or(DEFAULT), &name);
     let all = call.core.experiments.all(&call.user.project_id)?;
-    ok(json!({"is_duplicate": all.iter().any(|record| record.name == name)}))
+    ok(json!({"is_duplicate": all.iter().any(|record| record.name == asked)}))
 }

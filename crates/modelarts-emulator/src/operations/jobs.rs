@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
-use serde_json::{Value, json};
+use axum::http::{HeaderName, StatusCode};
+use serde_json::{Map, Value, json};
 
 use super::algorithms;
 use crate::answer::Answer;
@@ -13,10 +13,11 @@ use crate::choices::{DeleteActive, StopAgain, UnknownAction};
 use crate::driver;
 use crate::error::ApiError;
 use crate::event_query::EventQuery;
-use crate::events::{EventKind, Level};
+use crate::events::{Event, EventKind, Level};
 use crate::lifecycle::{State, Stop};
 use crate::render::{self, UserName};
 use crate::request::JobRequest;
+use crate::rules::fields::{Fate, Line, Need, Type};
 use crate::rules::{self, Draft, is_name};
 use crate::search::Search;
 use crate::store::Job;
@@ -65,6 +66,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
+    let ignored = rules::ignored_header(&rules::ignored(&job.request.given));
     let shown = render::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -72,9 +74,18 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
+    let mut answer = Answer::json(StatusCode::CREATED, shown);
+    if let Some(fields) = ignored {
+        tracing::warn!(
+            job = id,
+            ?fields,
+            "the job has fields without an effect here"
+        );
+        answer = answer.header(HeaderName::from_static(rules::IGNORED), fields);
+    }
     call.core
         .spawn(driver::drive(Arc::clone(call.core), id, place));
-    Ok(Answer::json(StatusCode::CREATED, shown))
+    Ok(answer)
 }
 
 pub(super) fn list(call: &Call<'_>) -> Outcome {
@@ -89,31 +100,59 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
     ok(call.read(|job| render::job(job, UserName::Known(&job.user_name), now))?)
 }
 
-/// The description at any time, the priority while the job waits (domain.md 2.4).
+/// The members of a job that can be changed.
+#[rustfmt::skip]
+const CHANGES: &[Line] = &[
+    ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
+    ("spec", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.notification", Type::Object, Need::Optional, Fate::Echoed),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Echoed),
+    ("spec.notification.events", Type::List, Need::Required, Fate::Echoed),
+    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Echoed),
+    ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
+    ("endpoints", Type::Object, Need::Optional, Fate::Echoed),
+    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Echoed),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Echoed),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Echoed),
+    ("metadata", Type::Object, Need::Optional, Fate::Echoed),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Echoed),
+];
+
+/// Changes the description at any time, the priority while the job waits. The other members are
+/// only shown.
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let body = call.json()?;
-    let body = Field::root(&body);
-    let description = body.get("description")?;
-    let description = description.map(|field| field.up_to(256)).transpose()?;
-    let mut priority = None;
-    let mut preemptible = None;
-    if let Some(spec) = body.get("spec")?
-        && let Some(policy) = spec.get("schedule_policy")?
-    {
-        if let Some(field) = policy.get("priority")? {
-            priority = Some(field.integer()?);
-            if !(1..=3).contains(&field.integer()?) {
-                return Err(field.must("be between 1 and 3"));
-            }
-            if priority == Some(3) && !call.user.may_set_high_priority {
-                return Err(ApiError::no_permission(
-                    "modelarts:trainJob:setHighPriority",
-                ));
-            }
-        }
-        if let Some(field) = policy.get("preemptible")? {
-            let said = field.value().as_bool();
-            preemptible = Some(said.ok_or_else(|| field.must("be true or false"))?);
+    rules::against(CHANGES, &body)?;
+    let description = body["description"].as_str();
+    let policy = &body["spec"]["schedule_policy"];
+    let priority = policy["priority"].as_i64();
+    let preemptible = policy["preemptible"].as_bool();
+    if priority == Some(3) && !call.user.may_set_high_priority {
+        return Err(ApiError::no_permission(
+            "modelarts:trainJob:setHighPriority",
+        ));
+    }
+    let mut changed = Value::Object(Map::new());
+    for (place, value) in [
+        (&["spec", "notification"][..], &body["spec"]["notification"]),
+        (
+            &["spec", "schedule_policy", "priority"],
+            &policy["priority"],
+        ),
+        (
+            &["spec", "schedule_policy", "preemptible"],
+            &policy["preemptible"],
+        ),
+        (&["endpoints"], &body["endpoints"]),
+        (
+            &["metadata", "annotations"],
+            &body["metadata"]["annotation"],
+        ),
+    ] {
+        if !value.is_null() {
+            *place.iter().fold(&mut changed, |at, name| &mut at[*name]) = value.clone();
         }
     }
     let moved = call.update(|job| {
@@ -127,6 +166,9 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
         }
         if let Some(description) = description {
             description.clone_into(&mut job.description);
+        }
+        if let Value::Object(changed) = &changed {
+            job.change(changed);
         }
         job.priority = priority.unwrap_or(job.priority);
         job.preemptible = preemptible.unwrap_or(job.preemptible);
@@ -214,10 +256,15 @@ pub(super) fn stop(call: &Call<'_>) -> Outcome {
     let body = Field::root(&body);
     let action = body.required("action_type")?.text()?;
     call.read(|_| ())?;
+    if action == "restart" {
+        return Err(ApiError::not_modelled(
+            "the action restart, which no document describes",
+        ));
+    }
     if action != "terminate" {
         return Err(match call.core.choices.unknown_action {
             UnknownAction::Documented => ApiError::action_type(action),
-            // The text that was seen; what a restart does nobody has written down.
+            // The text that was seen.
             UnknownAction::Seen => {
                 ApiError::invalid_parameter("action_type must be one of [terminate restart]")
             }
@@ -243,7 +290,8 @@ pub(super) fn events(call: &Call<'_>) -> Outcome {
     let query = EventQuery::read(call.query, call.core.choices.events_offset)?;
     call.read(|_| ())?;
     let events = call.core.store.events(call.job_id())?;
-    ok(query.answer(&events, call.core.wording))
+    let text = |event: &Event| event.kind.text(call.core.wording, call.language);
+    ok(query.answer(&events, text))
 }
 
 /// A bare list.
@@ -263,13 +311,15 @@ pub(super) fn tasks(call: &Call<'_>) -> Outcome {
 pub(super) fn stages(call: &Call<'_>) -> Outcome {
     let id = call.job_id();
     call.read(|_| ())?;
-    let mut records: Vec<Vec<(&'static str, &'static str, crate::clock::Moment)>> = Vec::new();
+    let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
     for event in call.core.store.events(id)? {
         let (name, message) = match &event.kind {
-            EventKind::Queuing => ("scheduling", "Waiting for resources"),
-            EventKind::PodStarted { .. } => ("preparing", "Preparing the environment"),
-            EventKind::Running => ("running", "Running"),
-            kind if kind.is_final() => ("end", "Ended"),
+            EventKind::Queuing => ("scheduling", ("Waiting for resources", "等待资源")),
+            EventKind::PodStarted { .. } => {
+                ("preparing", ("Preparing the environment", "准备环境"))
+            }
+            EventKind::Running => ("running", ("Running", "运行中")),
+            kind if kind.is_final() => ("end", ("Ended", "已结束")),
             _ => continue,
         };
         if name == "scheduling" || records.is_empty() {
@@ -286,14 +336,14 @@ pub(super) fn stages(call: &Call<'_>) -> Outcome {
         .iter()
         .enumerate()
         .map(|(at, stages)| {
-            let shown = stages.iter().enumerate().map(|(at, (name, message, start))| {
+            let shown = stages.iter().enumerate().map(|(at, (name, (english, chinese), start))| {
                 let end = stages.get(at + 1).map(|(_, _, next)| next);
                 let end = end.or((*name == "end").then_some(start));
                 json!({
                     "job_id": id,
                     "name": name,
-                    "en_message": message,
-                    "zh_message": message,
+                    "en_message": english,
+                    "zh_message": chinese,
                     "start_time": start.rfc3339(),
                     "end_time": end.map(|end| end.rfc3339()).unwrap_or_default(),
                     "stage_order": orders.iter().position(|order| order == name).unwrap_or(0) + 1,

@@ -25,6 +25,8 @@ pub(crate) struct Terms {
     /// Whether there are NFS servers.
     pub(crate) nfs: bool,
     pub(crate) obs: Confined,
+    /// Documented fields without an effect here are refused.
+    pub(crate) strict: bool,
 }
 
 /// The body of a request for a job, beside what it is judged by. Members are named by JSON

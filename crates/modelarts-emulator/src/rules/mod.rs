@@ -9,6 +9,9 @@ mod channels;
 mod draft;
 mod extras;
 pub(crate) mod fields;
+#[cfg(test)]
+mod fields_tests;
+mod ignored;
 mod names;
 mod place;
 mod shape;
@@ -21,6 +24,7 @@ mod volumes;
 
 pub(crate) use draft::{Draft, Terms};
 pub(crate) use extras::Annotations;
+pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
@@ -197,10 +201,12 @@ pub(crate) const RULES: &[Rule] = &[
     rule("input-exists", Refusal, storage::inputs_exist),
 ];
 
-/// The first broken rule, if there is one. What this emulator does not model comes last: a request
-/// that the service would refuse is refused as the service does it.
+/// The first broken rule, if there is one. Features that this emulator does not have come last: a
+/// request that the service would refuse is refused as the service does it. Fine-tuning comes before
+/// the rules, as those on code and data are not its own.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     shape::check(draft.body)?;
+    shape::refuse_fine_tuning(draft.body)?;
     for rule in RULES {
         match (rule.check)(draft) {
             Err(error) if rule.basis == Advice => {
@@ -219,5 +225,8 @@ pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
     roles::check(draft)?;
     shape::refuse_unmodelled(draft.body)?;
+    if draft.terms.strict {
+        ignored::refuse(draft.body)?;
+    }
     volumes::servers(draft)
 }

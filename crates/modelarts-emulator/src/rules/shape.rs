@@ -3,16 +3,17 @@
 use serde_json::Value;
 
 use super::fields::{Fate, Line, Need, Type, lines};
+use super::ignored::is_empty;
 use super::names::is_name;
 use crate::body::Field;
 use crate::error::ApiError;
 
-/// Whether every field has the type and the limits of its line.
+/// Holds every field against the type and the limits of its line.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     against(lines(), body)
 }
 
-/// Whether every field of `body` is as `lines` want it.
+/// Holds every field of `body` against `lines`.
 pub(crate) fn against<'l>(
     lines: impl IntoIterator<Item = &'l Line>,
     body: &Value,
@@ -27,7 +28,7 @@ pub(crate) fn against<'l>(
     Ok(())
 }
 
-/// What asks for something that would be ignored here.
+/// 501 for a feature that the job could not run without.
 pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = Field::root(body);
     for (path, _, _, fate) in lines() {
@@ -45,12 +46,31 @@ pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Array(list) => list.is_empty(),
-        Value::Object(members) => members.values().all(Value::is_null),
-        Value::String(text) => text.is_empty(),
-        _ => false,
+/// 501 for fine-tuning: such a job names a model instead of code. One with code of its own runs it.
+pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
+    let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
+    let code = [
+        "/algorithm/id",
+        "/algorithm/subscription_id",
+        "/algorithm/code_dir",
+        "/algorithm/boot_file",
+        "/algorithm/command",
+        "/algorithm/engine",
+    ];
+    let model = [
+        "/train_type",
+        "/ftjob_config",
+        "/spec/asset_id",
+        "/spec/asset_model",
+    ];
+    match model.iter().find(|model| given(model)) {
+        Some(model) if !code.iter().any(|code| given(code)) => {
+            Err(ApiError::not_modelled(format!(
+                "fine-tuning ({} in a job without code, command or image to run)",
+                model[1..].replace('/', ".")
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -168,11 +188,6 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
         }
         Type::List => {
             field.items()?;
-        }
-        Type::Filled => {
-            if field.items()?.is_empty() {
-                return Err(field.must("have an element"));
-            }
         }
         Type::AtMost(most) => {
             if field.items()?.len() > *most {

@@ -133,8 +133,8 @@ async fn the_head_of_the_queue_blocks_smaller_jobs() {
 
 #[tokio::test]
 async fn the_clouds_differ() {
-    let otc = Site::start().await;
-    let huawei = Site::with(|builder| builder.cloud(Cloud::Huawei)).await;
+    let otc = Site::with(|builder| builder.cloud(Cloud::Otc)).await;
+    let huawei = Site::start().await;
     let retries = "fault-tolerance/job-retry-num";
     for (site, change, expected) in [
         (
@@ -155,8 +155,8 @@ async fn the_clouds_differ() {
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
     // The project that a login asks for has the name of the region.
-    let otc = Site::with(|builder| builder.password("p")).await;
-    let huawei = Site::with(|builder| builder.password("p").cloud(Cloud::Huawei)).await;
+    let otc = Site::with(|builder| builder.password("p").cloud(Cloud::Otc)).await;
+    let huawei = Site::with(|builder| builder.password("p")).await;
     for (site, project, status) in [
         (&otc, "eu-de", 201),
         (&otc, "cn-north-4", 401),

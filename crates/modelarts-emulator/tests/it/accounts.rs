@@ -40,7 +40,7 @@ async fn a_password_gives_a_token_for_a_day() {
         Site::with(|builder| builder.clock(Arc::clone(&clock) as _).password("secret")).await;
     let reply = log_in(
         &site,
-        &login("emulator", "secret", json!({"name": "eu-de"})),
+        &login("emulator", "secret", json!({"name": "cn-north-4"})),
     )
     .await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
@@ -58,11 +58,11 @@ async fn a_password_gives_a_token_for_a_day() {
 
     let jobs = format!("/v2/{}/training-job-engines", site.emulator.project_id());
     assert_eq!(with_token(&site, &token, &jobs).await.status, 200);
-    let projects = with_token(&site, &token, "/v3/projects?name=eu-de")
+    let projects = with_token(&site, &token, "/v3/projects?name=cn-north-4")
         .await
         .json();
     assert_eq!(projects["projects"][0]["id"], site.emulator.project_id());
-    assert_eq!(projects["projects"][0]["name"], "eu-de");
+    assert_eq!(projects["projects"][0]["name"], "cn-north-4");
     let none = with_token(&site, &token, "/v3/projects?name=eu-nl")
         .await
         .json();
@@ -80,7 +80,7 @@ async fn a_password_gives_a_token_for_a_day() {
 #[tokio::test]
 async fn a_wrong_login_is_refused_as_iam_does_it() {
     let site = Site::with(|builder| builder.password("secret")).await;
-    let project = || json!({"name": "eu-de"});
+    let project = || json!({"name": "cn-north-4"});
     for (body, status, message) in [
         (
             login("emulator", "guess", project()),
@@ -209,7 +209,7 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
 #[tokio::test]
 async fn a_project_does_not_see_anothers_jobs() {
     let users = User::list_from_json(
-        r#"[{"name": "ann", "project_id": "p1"}, {"name": "bob", "project_id": "p2", "may_set_high_priority": false}]"#,
+        r#"[{"name": "ann", "project_id": "p1", "may_set_high_priority": true}, {"name": "bob", "project_id": "p2"}]"#,
     )
     .unwrap();
     let bob = users[1].clone();
@@ -269,6 +269,20 @@ async fn a_project_does_not_see_anothers_jobs() {
         json!({"resource": {"pool_id": "pool-cpu"}, "schedule_policy": {"priority": 3}});
     let reply = theirs.post("/training-jobs", &urgent).await;
     assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
+    urgent["spec"]["schedule_policy"]["priority"] = 2.into();
+    let created = theirs.post("/training-jobs", &urgent).await;
+    let path = format!(
+        "/training-jobs/{}",
+        created.json()["metadata"]["id"].as_str().unwrap()
+    );
+    let higher = json!({"spec": {"schedule_policy": {"priority": 3}}}).to_string();
+    let reply = theirs.send(Method::PUT, &path, higher.into_bytes()).await;
+    assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
+    // A users file grants it.
+    urgent["metadata"]["name"] = "granted".into();
+    urgent["spec"]["schedule_policy"]["priority"] = 3.into();
+    let created = site.client.post("/training-jobs", &urgent).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
 }
 
 #[tokio::test]

@@ -111,6 +111,9 @@ async fn a_creation_is_answered_in_the_documented_shape() {
                     },
                 },
                 "log_export_path": {},
+                "auto_stop": {"time_unit": "HOURS", "duration": 1},
+                "notification": {"topic_urn": "urn", "events": ["JobFailed"]},
+                "runtime_type": "production",
             },
         })
     );
@@ -321,15 +324,18 @@ async fn only_active_jobs_are_terminated_and_only_so() {
             "Invalid parameter(action_type must be a string).",
         ),
         (
-            json!({"action_type": "restart"}),
-            2812,
-            "Unsupported action type:restart",
+            json!({"action_type": "stop"}),
+            2788,
+            "Invalid parameter(action_type must be one of [terminate restart]).",
         ),
     ] {
         let reply = site.client.post(&path, &body).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
         assert_eq!(reply.json()["error_msg"], message);
     }
+    let restart = json!({"action_type": "restart"});
+    let reply = site.client.post(&path, &restart).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
     let reply = site.terminate(&id).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED);
     let job = reply.json();

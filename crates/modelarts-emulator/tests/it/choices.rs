@@ -65,7 +65,7 @@ async fn a_job_whose_nodes_are_taken() {
         let soft = site.create(&soft).await;
         site.emulator.wait_for(&soft, "Running").await.unwrap();
         let mut firm = job("firm");
-        firm["spec"]["schedule_policy"] = json!({"priority": 3});
+        firm["spec"]["schedule_policy"] = json!({"priority": 2});
         let firm = site.create(&firm).await;
         site.emulator.wait_for(&firm, "Running").await.unwrap();
         assert_eq!(site.phase(&soft).await, phase);
@@ -88,11 +88,11 @@ async fn a_job_that_is_deleted_before_its_end() {
 async fn a_second_stop_and_an_action_that_is_none() {
     let seeds = Seeds::from_json(r#"{"jobs": [{"name": "a", "phase": "Terminating"}]}"#).unwrap();
     for (choices, again, code) in [
-        (vec![], 409, "ModelArts.2812"),
+        (vec![], 409, "ModelArts.2788"),
         (
-            vec!["stop-again=accepts", "unknown-action=seen"],
+            vec!["stop-again=accepts", "unknown-action=documented"],
             202,
-            "ModelArts.2788",
+            "ModelArts.2812",
         ),
     ] {
         let site = site(&choices).await;

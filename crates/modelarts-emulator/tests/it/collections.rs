@@ -171,6 +171,73 @@ async fn algorithms_are_changed_listed_and_deleted() {
     }
 }
 
+/// Ran on the live service: tags come back and stay until an empty list is sent, an emptied search
+/// is none, all else is replaced. A change of `metadata` alone is quoted as the right form.
+#[tokio::test]
+async fn a_change_of_an_algorithm_replaces_it() {
+    let site = Site::start().await;
+    let mut full = algorithm(&site, "full");
+    full["metadata"]["tags"] = json!([{"key": "auto_search"}]);
+    full["advanced_config"] = json!({"auto_search": {
+        "reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}],
+        "search_params": [{"name": "lr", "lower_bound": "0.1", "upper_bound": "0.2"}],
+        "algo_configs": [{"name": "tpe_search", "params": []}],
+    }});
+    let created = site.client.post("/algorithms", &full).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
+    let created = created.json();
+    assert_eq!(created["metadata"]["tags"], json!([{"key": "auto_search"}]));
+    assert_eq!(created["advanced_config"], full["advanced_config"]);
+    let names = |list: &Value| {
+        let items = list.as_array().unwrap().iter();
+        items.map(|one| one["name"].clone()).collect::<Vec<_>>()
+    };
+    // In the order in which they were sent.
+    assert_eq!(
+        names(&created["job_config"]["parameters"]),
+        ["epochs", "lr"]
+    );
+
+    let id = created["metadata"]["id"].as_str().unwrap();
+    let path = format!("/algorithms/{id}");
+    let change = async |body: Value| {
+        let changed = put(&site, &path, body).await;
+        assert_eq!(changed.status, StatusCode::CREATED, "{}", changed.text);
+        let shown = site.client.get(&path).await.json();
+        assert_eq!(shown, changed.json());
+        shown
+    };
+    let described = json!({"metadata": {"name": "full", "description": "new"}});
+    let shown = change(described).await;
+    assert_eq!(shown["metadata"]["description"], "new");
+    for member in ["job_config", "resource_requirements", "advanced_config"] {
+        assert_eq!(shown[member], created[member], "{member}");
+    }
+    assert_eq!(shown["metadata"]["tags"], created["metadata"]["tags"]);
+
+    let mut least = algorithm(&site, "full");
+    least["metadata"] = json!({"name": "full", "workspace_id": "w", "tags": []});
+    for list in ["parameters", "inputs", "outputs"] {
+        least["job_config"][list] = json!([]);
+    }
+    least["resource_requirements"] = json!([]);
+    least["advanced_config"] = json!({"auto_search": {
+        "reward_attrs": [], "search_params": [], "algo_configs": [],
+    }});
+    let shown = change(least).await;
+    assert_eq!(shown["metadata"]["tags"], Value::Null);
+    assert_eq!(shown["metadata"]["description"], "");
+    assert_eq!(shown["metadata"]["workspace_id"], "w");
+    for list in ["parameters", "inputs", "outputs"] {
+        assert_eq!(shown["job_config"][list], json!([]), "{list}");
+    }
+    assert_eq!(shown["resource_requirements"], Value::Null);
+    assert_eq!(shown["advanced_config"], json!({"auto_search": {}}));
+
+    let nameless = put(&site, &path, json!({"metadata": {"description": "x"}})).await;
+    assert_eq!(nameless.error(), (400, "ModelArts.2788".to_owned()));
+}
+
 #[tokio::test]
 async fn experiments_count_their_jobs() {
     let site = Site::start().await;
@@ -205,14 +272,64 @@ async fn experiments_count_their_jobs() {
         .json();
     assert_eq!(list["items"][0]["metadata"]["name"], "second");
     assert_eq!((&list["total"], &list["count"]), (&json!(2), &json!(2)));
-    let check = site
-        .client
-        .get("/training-experiment-names?experiment_name=renamed")
-        .await;
-    assert_eq!(check.json(), json!({"is_duplicate": true}));
+    for (query, taken) in [("", true), ("&workspace_id=w", false)] {
+        let check = site
+            .client
+            .get(&format!(
+                "/training-experiment-names?experiment_name=renamed{query}"
+            ))
+            .await;
+        assert_eq!(check.json(), json!({"is_duplicate": taken}));
+    }
+    let change = json!({"name": "renamed", "description": ""});
+    assert_eq!(put(&site, &path, change.clone()).await.json(), change);
+    let shown = site.client.get(&path).await.json();
+    assert_eq!(shown["metadata"]["description"], "");
     assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
     assert_eq!(
         site.client.get(&path).await.error(),
         (400, "ModelArts.2842".to_owned())
     );
+}
+
+/// Ran on the live service: one name in two workspaces at the same time, and a list without
+/// `workspace_id` shows both.
+#[tokio::test]
+async fn names_of_experiments_are_unique_in_their_workspace() {
+    let site = Site::start().await;
+    let create = async |name: &str, workspace: &str| {
+        let body = json!({"metadata": {"name": name, "workspace_id": workspace}});
+        site.client.post("/training-experiments", &body).await
+    };
+    assert_eq!(create("same", "0").await.status, StatusCode::CREATED);
+    let second = create("same", "w").await;
+    assert_eq!(second.status, StatusCode::CREATED, "{}", second.text);
+    for workspace in ["0", "w"] {
+        let taken = create("same", workspace).await;
+        assert_eq!(taken.error(), (400, "ModelArts.2841".to_owned()));
+    }
+    let names = async |query: &str| {
+        let path = format!("/training-experiments?sort_by=name{query}");
+        let list = site.client.get(&path).await.json();
+        let items = list["items"].as_array().unwrap().clone();
+        let metadata = items.into_iter().map(|mut item| item["metadata"].take());
+        metadata
+            .map(|it| (it["name"].clone(), it["workspace_id"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let (first, other) = ((json!("same"), json!("0")), (json!("same"), json!("w")));
+    assert_eq!(names("").await, [other.clone(), first]);
+    assert_eq!(names("&workspace_id=w").await, [other]);
+
+    // Its own name is free, and that of another in its workspace is not.
+    let id = second.json()["metadata"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/training-experiments/{id}");
+    let change = |name: &str| json!({"name": name, "description": "d"});
+    assert_eq!(put(&site, &path, change("same")).await.status, 200);
+    create("other", "w").await;
+    create("free", "0").await;
+    let taken = put(&site, &path, change("other")).await;
+    assert_eq!(taken.error(), (400, "ModelArts.2841".to_owned()));
+    assert!(taken.text.contains("other"), "{}", taken.text);
+    assert_eq!(put(&site, &path, change("free")).await.status, 200);
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use modelarts_emulator::Wording;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};
@@ -380,4 +381,47 @@ async fn a_bad_query_has_an_error_of_its_own() {
             "{query}"
         );
     }
+}
+
+/// Of all calls, only this one has a header for the language.
+#[tokio::test]
+async fn events_are_told_in_the_language_asked_for() {
+    let site = Site::start().await;
+    let id = site.run(&site.script("told", "")).await;
+    let ask = async |language: &str, query: &str| {
+        let project = site.emulator.project_id();
+        let target = format!("/v2/{project}/training-jobs/{id}/events?source=Job{query}");
+        let request = site
+            .client
+            .signed(Method::GET, &target, Vec::new(), SystemTime::now())
+            .header("x-language", language);
+        let reply = Reply::of(request.send().await.unwrap()).await.json();
+        reply["events"][0]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let english = "Training job created.";
+    for (language, text) in [
+        ("zh-cn", "训练作业已创建。"),
+        ("en-us", english),
+        ("de-de", english),
+        ("", english),
+    ] {
+        assert_eq!(ask(language, "").await, text, "{language}");
+    }
+    // A pattern is a part of the text in that language.
+    assert_eq!(
+        ask("zh-cn", "&pattern=运行完成").await,
+        "训练作业运行完成。"
+    );
+    assert_eq!(ask("zh-cn", "&pattern=executed").await, "");
+    let stages = site
+        .client
+        .get(&format!("/training-jobs/{id}/stages"))
+        .await
+        .json();
+    let first = &stages["running_records"][0]["stages"][0];
+    assert_eq!(first["en_message"], "Waiting for resources");
+    assert_eq!(first["zh_message"], "等待资源");
 }

@@ -50,9 +50,9 @@ async fn flags_of_simulated_jobs() {
     let flags = json!({
         "users": file(place.path(), "users.json", &users),
         "script": file(place.path(), "script.json", &json!({"default": [run]})),
-        "runner": "simulated", "clock": "manual", "cloud": "huawei", "speed": 4, "log-cap": 10,
+        "runner": "simulated", "clock": "manual", "cloud": "otc", "strict": true, "speed": 4, "log-cap": 10,
         "restart-on": "fault", "wording": "guide", "public-nodes": 1,
-        "encrypted-bucket": ["locked"], "organization": ["team"],
+        "encrypted-bucket": ["locked"],
     });
     let config = file(place.path(), "config.json", &flags);
     let program = serve_with(place.path(), &["--config", &config]).await;
@@ -68,9 +68,19 @@ async fn flags_of_simulated_jobs() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // --cloud: elsewhere there are three retries at most.
+    // --cloud: there are three retries at most, and no quotas.
     let mut fails = job("fails");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "4"});
+    let reply = client.post("/training-jobs", &fails).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+    let reply = client.get("/training-quotas").await;
+    assert_eq!(reply.error(), (404, "APIGW.0101".to_owned()));
+    // --strict
+    let mut stored = job("stored");
+    stored["spec"]["runtime_type"] = "debug".into();
+    let reply = client.post("/training-jobs", &stored).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "3"});
     let id = create(&program, &fails).await;
     // --speed: Creating takes 2.4 seconds, four times faster.
     pass(0.5).await;
@@ -112,11 +122,6 @@ async fn flags_of_simulated_jobs() {
         "{}",
         reply.text
     );
-    // --organization
-    let path = format!("/training-jobs/{id}/tasks/worker-0/save-image-job");
-    let foreign = json!({"name": "lab", "namespace": "others", "tag": "1"});
-    let reply = client.post(&path, &foreign).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2885".to_owned()));
 }
 
 #[tokio::test]
@@ -134,7 +139,7 @@ async fn flags_of_jobs_that_run() {
     let directory = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let flags = json!({
         "datasets": directory("sets"), "nfs-root": directory("nfs"), "no-packages": true,
-        "show-secrets": true,
+        "show-secrets": true, "organization": ["team"],
     });
     let config = file(place.path(), "config.json", &flags);
     // It is asked so often that its messages would fill a pipe that nobody reads.
@@ -169,6 +174,11 @@ async fn flags_of_jobs_that_run() {
         log(&program, &id).await,
         "[ModelArts Service Log] requirements.txt: this emulator installs no packages\nredshared"
     );
+    // --organization
+    let path = format!("/training-jobs/{id}/tasks/worker-0/save-image-job");
+    let foreign = json!({"name": "lab", "namespace": "others", "tag": "1"});
+    let reply = program.client.post(&path, &foreign).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2885".to_owned()));
     let path = format!("/training-jobs/{id}");
     let reply = program.client.send(Method::DELETE, &path, Vec::new()).await;
     assert_eq!(reply.status, 202);

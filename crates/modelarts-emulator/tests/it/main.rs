@@ -11,15 +11,18 @@ mod acceptance;
 mod accounts;
 mod api;
 mod choices;
+mod clouds;
 mod collections;
 mod control;
 mod copies;
+mod details;
 mod durable;
 mod endless_log;
 mod events;
 mod faults;
 #[cfg(feature = "cli")]
 mod flags;
+mod ignored;
 mod images;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
@@ -29,6 +32,7 @@ mod kills;
 mod logs;
 mod operations;
 mod packages;
+mod preparing;
 #[cfg(feature = "cli")]
 mod program;
 mod refused_jobs;

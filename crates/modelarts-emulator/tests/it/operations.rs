@@ -15,7 +15,7 @@ pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
 }
 
 /// A GET, signed at the time of a clock that is not the wall's.
-async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
+pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
     let target = format!("/v2/{}{below}", site.emulator.project_id());
     let request = site
         .client
@@ -25,7 +25,11 @@ async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
 
 #[tokio::test]
 async fn description_and_priority_change() {
-    let site = Site::with(|builder| builder.pool(Pool::new("one", PoolKind::Cpu, 1))).await;
+    let site = Site::with(|builder| {
+        let pool = Pool::new("one", PoolKind::Cpu, 1);
+        builder.pool(pool).high_priority(true)
+    })
+    .await;
     let gate = Gate::new().await;
     let job = |name: &str| {
         let mut job = site.script(name, &(gate.python() + "gate()"));
@@ -66,6 +70,8 @@ async fn description_and_priority_change() {
     // The third overtakes the second.
     let reply = put(&site, &format!("/training-jobs/{third}"), priority(3)).await;
     assert_eq!(reply.status, StatusCode::OK);
+    let details = site.details(&third).await;
+    assert_eq!(details["spec"]["schedule_policy"], json!({"priority": 3}));
     running.let_through().await;
     let next = gate.reached().await;
     assert_eq!(site.phase(&third).await, "Running");
@@ -317,6 +323,7 @@ async fn what_the_service_has_is_listed() {
                 "memory": {"size": 8, "unit": "GB"},
                 "disk": {"size": 50, "unit": "GB"},
             },
+            "support_engines": r#"["Caffe","Horovod","PyTorch","TensorFlow","XGBoost-Sklearn"]"#,
         })
     );
     assert_eq!(

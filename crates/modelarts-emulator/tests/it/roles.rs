@@ -102,7 +102,10 @@ async fn roles_run_their_own_code_with_their_own_data() {
         json!({
             "code_dir": "/bucket/rl/learner/code/",
             "boot_file": "/bucket/rl/learner/code/train.py",
-            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "engine": {
+                "engine_name": "PyTorch", "engine_version": "pytorch_1.8.0",
+                "v1_compatible": false, "run_user": "1102",
+            },
             "inputs": [{
                 "name": "data_url",
                 "local_dir": "/home/ma-user/modelarts/inputs/data_url_0",

@@ -521,7 +521,10 @@ async fn auto_stop_is_honoured() {
     job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 3});
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
-    assert_eq!(site.details(&id).await["spec"].get("auto_stop"), None);
+    assert_eq!(
+        site.details(&id).await["spec"]["auto_stop"],
+        json!({"time_unit": "HOURS", "duration": 3})
+    );
     clock.advance(Duration::from_secs(3 * 3600));
     waiting.gone().await;
     site.emulator.settled(&id).await;

@@ -67,9 +67,10 @@ async fn data_sets_come_from_their_directory() {
     job["algorithm"]["inputs"] = json!([{"name": "data_url", "remote": remote}]);
     let id = site.run(&job).await;
     assert_eq!(site.log(&id).await, "red\n");
+    let shown = site.details(&id).await["algorithm"]["inputs"][0]["remote"].take();
     assert_eq!(
-        site.details(&id).await["algorithm"]["inputs"][0]["remote"],
-        remote
+        shown,
+        json!({"dataset": {"id": "flowers", "version_id": "v1", "obs_url": "/flowers/v1/"}})
     );
 }
 

@@ -26,11 +26,15 @@ use crate::json_schema;
 
 /// Operation, and the part of a request in which the service takes less than the description asks
 /// clients for (openapi/SOURCES.md).
-const STRICTER: [(&str, &str); 1] = [("ListTrainingJobs", "/filters/")];
+const STRICTER: [(&str, &str); 3] = [
+    ("ListTrainingJobs", "/filters/"),
+    ("ChangeAlgorithm", ": \"job_config\" is a required property"),
+    ("ChangeTrainingExperiment", "/description: \"\" is shorter"),
+];
 
 /// The description, taken apart.
 pub(crate) struct Description {
-    root: Value,
+    pub(crate) root: Value,
     components: Value,
     operations: Vec<Operation>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
@@ -79,6 +83,11 @@ impl Description {
             operations,
             validators: Mutex::default(),
         }
+    }
+
+    /// The document itself.
+    pub(crate) fn root(&self) -> &Value {
+        &self.root
     }
 
     /// What does not fit, in sentences.
@@ -333,7 +342,7 @@ fn is_name(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     let mut value = value;
     while let Some(reference) = value.get("$ref").and_then(Value::as_str) {
         value = root.pointer(reference.trim_start_matches('#')).unwrap();

@@ -14,7 +14,7 @@ pub(crate) use everything::{everything, read};
 
 use std::sync::LazyLock;
 
-use modelarts_ext::{Client, CreateJob, Credentials};
+use modelarts_ext::{Client, Cloud, CreateJob, Credentials};
 use serde_json::{Map, Value};
 
 pub(crate) struct Case {
@@ -112,6 +112,8 @@ pub(crate) fn client() -> Client {
             .endpoint("http://127.0.0.1:9")
             .project_id("0123456789abcdef0123456789abcdef")
             .credentials(Credentials::keys("AK", "SK"))
+            // Some rules have lower limits there.
+            .cloud(Cloud::Otc)
             .build()
             .unwrap()
     });

@@ -1,0 +1,216 @@
+//! The fields of a creation that the emulator takes without acting on them. The caller is told
+//! their paths, answers give them back where those of the service have them, and a strict emulator
+//! refuses them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use axum::http::HeaderValue;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde_json::Value;
+
+use super::fields::{Fate, Line, Type, lines};
+use crate::error::ApiError;
+
+/// The header of the answer to a creation that has the paths.
+pub(crate) const HEADER: &str = "x-emulator-ignored";
+/// The most bytes of that header: servers and clients have limits for all headers together.
+const LONGEST: usize = 2048;
+/// Stands for the paths beyond that.
+const MORE: &str = "...";
+/// Bytes of a path that a list in a header cannot have as they are.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
+
+/// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
+#[derive(Default)]
+struct Node {
+    line: Option<&'static Line>,
+    below: BTreeMap<&'static str, Node>,
+}
+
+static FIELDS: LazyLock<Node> = LazyLock::new(|| {
+    let mut root = Node::default();
+    for line in lines() {
+        let mut node = &mut root;
+        for step in line.0.split('.') {
+            let name = step.strip_suffix("[]");
+            node = node.below.entry(name.unwrap_or(step)).or_default();
+            if name.is_some() {
+                node = node.below.entry("[]").or_default();
+            }
+        }
+        node.line = Some(line);
+    }
+    root
+});
+
+impl Node {
+    fn fate(&self) -> Fate {
+        self.line.map_or(Fate::Acted, |line| line.3)
+    }
+
+    /// Members that the table does not name belong to the value itself.
+    fn is_free(&self) -> bool {
+        self.line
+            .is_some_and(|line| matches!(line.1, Type::Any | Type::Texts(..)))
+    }
+}
+
+/// The paths of the fields that have no effect, though their values ask for one: documented ones,
+/// and those that no document has in a creation.
+pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    each(&FIELDS, body, "", &mut |path, _| {
+        paths.insert(path);
+    });
+    paths
+}
+
+/// 501 for documented fields that have no effect.
+pub(super) fn refuse(body: &Value) -> Result<(), ApiError> {
+    let mut paths = BTreeSet::new();
+    each(&FIELDS, body, "", &mut |path, documented| {
+        if documented {
+            paths.insert(path);
+        }
+    });
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<String> = paths.into_iter().collect();
+    Err(ApiError::not_modelled(format!(
+        "the request fields {} (without --strict it accepts and stores them)",
+        paths.join(", ")
+    )))
+}
+
+/// Tells the path of each ignored field, and if it is documented.
+fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bool)) {
+    let mut visit = |name: &str, path: String, value: &Value| {
+        let below = node.below.get(name);
+        if is_empty(value) || below.is_none() && node.is_free() {
+            return;
+        }
+        match below.map(|node| (node, node.fate())) {
+            None => tell(path, false),
+            Some((node, Fate::Stored | Fate::Unshown)) => {
+                if node.line.is_none_or(|line| asks_for_more(line, value)) {
+                    tell(path, true);
+                }
+            }
+            Some((node, Fate::Acted | Fate::Echoed)) => each(node, value, &path, tell),
+            Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
+        }
+    };
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                visit(name, path, member);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                visit("[]", format!("{path}[]"), item);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Nothing in it asks for anything.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.iter().all(is_empty),
+        Value::Object(members) => members.values().all(is_empty),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// The value is not the documented default, which needs no effect.
+fn asks_for_more(line: &Line, value: &Value) -> bool {
+    match (line.0, value.as_str()) {
+        ("spec.runtime_type", Some(text)) => text != "production",
+        ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
+        (path, Some(text)) if path.starts_with("metadata.annotations.") => text != "false",
+        _ => *value != false,
+    }
+}
+
+/// The paths for the header, parted by commas. The last is `...` where they are too long.
+pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
+    let mut list = String::new();
+    for path in paths {
+        let path = utf8_percent_encode(path, ENCODED).to_string();
+        let comma = if list.is_empty() { "" } else { "," };
+        if list.len() + 1 + path.len() + 1 + MORE.len() > LONGEST {
+            list.push_str(comma);
+            list.push_str(MORE);
+            break;
+        }
+        list.push_str(comma);
+        list.push_str(&path);
+    }
+    (!list.is_empty())
+        .then(|| HeaderValue::try_from(list).ok())
+        .flatten()
+}
+
+/// Adds to a job as it is shown the fields of its creation that are given back as they came.
+pub(crate) fn give_back(shown: &mut Value, given: &Value) {
+    merge(&FIELDS, shown, given);
+}
+
+fn merge(node: &Node, shown: &mut Value, given: &Value) {
+    match (shown, given) {
+        (Value::Object(shown), Value::Object(given)) => {
+            for (name, given) in given.iter().filter(|(_, given)| !given.is_null()) {
+                let Some(node) = node.below.get(name.as_str()) else {
+                    continue;
+                };
+                let there = shown.get_mut(name).filter(|shown| !shown.is_null());
+                match (node.fate(), there) {
+                    (Fate::Acted | Fate::Echoed | Fate::Stored, Some(shown)) => {
+                        merge(node, shown, given);
+                    }
+                    (Fate::Echoed | Fate::Stored, None) => {
+                        shown.insert(name.clone(), visible(node, given));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (Value::Array(shown), Value::Array(given)) => {
+            if let Some(node) = node.below.get("[]") {
+                for (shown, given) in shown.iter_mut().zip(given) {
+                    merge(node, shown, given);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A value without the members that no answer has.
+fn visible(node: &Node, given: &Value) -> Value {
+    match given {
+        Value::Object(members) if !node.is_free() => members
+            .iter()
+            .filter_map(|(name, value)| {
+                let node = node.below.get(name.as_str())?;
+                let shown = matches!(node.fate(), Fate::Acted | Fate::Echoed | Fate::Stored);
+                shown.then(|| (name.clone(), visible(node, value)))
+            })
+            .collect(),
+        Value::Array(items) => match node.below.get("[]") {
+            Some(node) => items.iter().map(|item| visible(node, item)).collect(),
+            None => given.clone(),
+        },
+        _ => given.clone(),
+    }
+}
