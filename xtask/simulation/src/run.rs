@@ -93,6 +93,7 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     let world = Arc::new(World {
         emulator,
         client,
+        huawei,
         clock,
         conditions,
         trace: trace.clone(),

@@ -17,6 +17,8 @@ use crate::{
 pub(crate) struct World {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
+    /// Huawei Cloud, which alone has logs by the numbers of their lines.
+    pub(crate) huawei: bool,
     pub(crate) clock: SimulatedClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
@@ -36,6 +38,14 @@ fn seconds(rng: &mut Rng, below: u64) -> Duration {
 }
 
 impl World {
+    /// A way to read logs that the cloud has.
+    fn log_access(&self, rng: &mut Rng) -> LogAccess {
+        match rng.bool() && self.huawei {
+            true => LogAccess::LineNumbers,
+            false => LogAccess::Preview,
+        }
+    }
+
     /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
     /// network.
     fn ended<T>(
@@ -117,10 +127,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             }
         }
         3 => {
-            let access = match rng.bool() {
-                true => LogAccess::LineNumbers,
-                false => LogAccess::Preview,
-            };
+            let access = world.log_access(&mut rng);
             let log = job.logs("worker-0").read_by(access);
             let items = log.follow().try_collect::<Vec<_>>().await;
             let took = watch_time(&world, &job, begun);
@@ -183,10 +190,7 @@ fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
 }
 
 async fn follow(world: &World, job: &Job, rng: &mut Rng) {
-    let access = match rng.bool() {
-        true => LogAccess::LineNumbers,
-        false => LogAccess::Preview,
-    };
+    let access = world.log_access(rng);
     let begun = world.clock.elapsed();
     let news = job.follow().read_logs_by(access).stream();
     let result = news.try_collect::<Vec<_>>().await;
