@@ -972,7 +972,7 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "JobAlgorithmRequest",
         "local_code_dir",
-        crate::Rule::Pattern("^/home/"),
+        crate::Rule::Pattern("^/home(/|$)"),
     ),
     crate::Limit::new(
         "JobEngineRequest",
@@ -1083,7 +1083,7 @@ pub static LIMITS: &[crate::Limit] = &[
     crate::Limit::new(
         "TaskAlgorithmRequest",
         "local_code_dir",
-        crate::Rule::Pattern("^/home/"),
+        crate::Rule::Pattern("^/home(/|$)"),
     ),
     crate::Limit::new(
         "TaskEngineRequest",
@@ -8351,7 +8351,7 @@ pub struct JobAlgorithmRequest {
     pub inputs: ::std::vec::Vec<InputRequest>,
     ///Version of a subscribed algorithm. Only together with `subscription_id`.
     pub item_version_id: ::std::option::Option<::std::string::String>,
-    ///Directory in the container that the code is downloaded to, below `/home`, so not `/home` itself. The Python SDK excludes `/home/ma-user` and its directories `modelarts`, `modelarts-dev` and `infer`, yet `/home/ma-user/modelarts/user-job-dir`, which is the default, is taken. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`.
+    ///Directory in the container that the code is downloaded to, below `/home`; no document says whether it may be `/home` itself. The Python SDK excludes `/home/ma-user` and its directories `modelarts`, `modelarts-dev` and `infer`, yet `/home/ma-user/modelarts/user-job-dir`, which is the default, is taken. Without effect in v1 compatibility mode, and when `code_dir` begins with `file://`.
     pub local_code_dir: ::std::option::Option<::std::string::String>,
     ///Name of the algorithm. The service fills it in; it need not be sent.
     pub name: ::std::option::Option<::std::string::String>,
