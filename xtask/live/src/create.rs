@@ -86,11 +86,12 @@ impl Create {
 
     /// Creates the job, watches it and deletes it, also if something fails on the way.
     pub async fn run(&self, client: &Client) -> Result<()> {
+        // Ctrl-C no longer ends the program.
+        let stop = tokio::spawn(stop_signal());
         let Some(job) = self.plan(client).await? else {
             return Ok(());
         };
-        // From here on Ctrl-C no longer ends the program.
-        let stop = tokio::spawn(stop_signal());
+        ensure!(!stop.is_finished(), "interrupted; no job was created");
         let name = job.body()["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
@@ -110,8 +111,8 @@ impl Create {
     }
 
     async fn plan(&self, client: &Client) -> Result<Option<CreateJob>> {
-        let (flavor, about) = match &self.flavor {
-            Some(id) => (id.clone(), "as you said".to_owned()),
+        let (flavor, about, cards) = match &self.flavor {
+            Some(id) => (id.clone(), "as you said".to_owned(), false),
             None => {
                 let flavors = client.flavors(None).collect(1000).await;
                 cheapest(flavors.context("the flavors are not known; give --flavor")?)?
@@ -129,7 +130,10 @@ impl Create {
             }
             _ => {
                 let engines = client.engines().collect(1000).await;
-                let image = preset(engines.context("the engines are not known; give --image")?)?;
+                let image = preset(
+                    engines.context("the engines are not known; give --image")?,
+                    cards,
+                )?;
                 job = job.custom_image(&image).command(&self.command);
                 format!("{:?} in {image}", self.command)
             }
@@ -174,7 +178,10 @@ impl Create {
                 read_job(client, waited.job()).await;
                 Ok(())
             }
-            Either::Right(_) => bail!("interrupted"),
+            Either::Right(_) => {
+                eprintln!("interrupted; the job is stopped and deleted, which takes a while");
+                bail!("interrupted")
+            }
         }
     }
 
@@ -222,7 +229,8 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
 }
 
 /// A flavor that is free if there is one, else without cards, the fewest units, cores and memory.
-fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String)> {
+/// Also why, and whether it has cards.
+fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     let rank = |flavor: &TrainingFlavor| {
         let info = flavor.flavor_info.as_ref();
         let code = flavor.billing.as_ref().and_then(|it| it.code.as_deref());
@@ -250,16 +258,24 @@ fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String)> {
         (true, false) => format!("{cores} cores, no cards"),
         (true, true) => "the service lists none without cards".to_owned(),
     };
-    Ok((flavor.flavor_id.unwrap_or_default(), about))
+    Ok((flavor.flavor_id.unwrap_or_default(), about, cards))
 }
 
 /// The image of a preset engine, without the address of its registry: a full address was refused.
-fn preset(engines: Vec<TrainingEngine>) -> Result<String> {
-    let mut images = engines
-        .into_iter()
-        .filter_map(|engine| engine.image_info?.cpu_image_url);
-    let Some(image) = images.find(|image| !image.is_empty()) else {
-        bail!("the service lists no image of an engine; give --image");
+/// Engines that run as in version 1 of the API come last.
+fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
+    engines.sort_by_key(|engine| engine.v1_compatible == Some(true));
+    let images = engines.into_iter().filter_map(|engine| {
+        let images = engine.image_info?;
+        let image = if cards {
+            images.gpu_image_url
+        } else {
+            images.cpu_image_url
+        };
+        image.filter(|image| !image.is_empty())
+    });
+    let Some(image) = images.into_iter().next() else {
+        bail!("the service lists no image of an engine for this flavor; give --image");
     };
     Ok(match image.split_once('/') {
         Some((host, rest)) if host.contains(['.', ':']) && rest.contains('/') => rest.to_owned(),
@@ -322,12 +338,15 @@ mod tests {
             ]
         };
         let of = |flavors| cheapest(flavors).unwrap();
-        assert_eq!(of(cpu()), ("cpu.2u".into(), "2 cores, no cards".into()));
+        assert_eq!(
+            of(cpu()),
+            ("cpu.2u".into(), "2 cores, no cards".into(), false)
+        );
         let mut with_free = cpu();
         with_free.push(flavor("p3.public.free", 8, true));
         assert_eq!(
             of(with_free),
-            ("p3.public.free".into(), "free by its name".into())
+            ("p3.public.free".into(), "free by its name".into(), true)
         );
         let of_pool = json!({"flavor_id": "x", "pool_id": "mine"});
         let of_pool = serde_json::from_value(of_pool).unwrap();
@@ -344,11 +363,11 @@ mod tests {
             ("aip/torch:train", "aip/torch:train"),
             ("host.example/torch:1", "host.example/torch:1"),
         ] {
-            let row = json!({"image_info": {"cpu_image_url": listed}});
-            assert_eq!(
-                preset(vec![serde_json::from_value(row).unwrap()]).unwrap(),
-                image
-            );
+            let row = json!({"image_info": {"cpu_image_url": listed, "gpu_image_url": "a/gpu:1"}});
+            let old = json!({"v1_compatible": true, "image_info": {"cpu_image_url": "a/old:1"}});
+            let engines = [old, row].map(|row| serde_json::from_value(row).unwrap());
+            assert_eq!(preset(engines.to_vec(), false).unwrap(), image);
+            assert_eq!(preset(engines.to_vec(), true).unwrap(), "a/gpu:1");
         }
     }
 }

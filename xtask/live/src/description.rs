@@ -203,13 +203,11 @@ impl Description {
             return;
         }
         match value {
-            Value::String(text) if !facts.known.is_empty() && !text.is_empty() => {
+            Value::String(text) => {
                 // `K8s` is `K8S`: the service spells it in both ways.
-                if !facts
-                    .known
-                    .iter()
-                    .any(|known| known.eq_ignore_ascii_case(text))
-                {
+                let is_known = |known: &&str| known.eq_ignore_ascii_case(text);
+                let open = facts.known.is_empty() || text.is_empty();
+                if !open && !facts.known.iter().any(is_known) {
                     say(at, format!("{text:?} is no known value"));
                 }
             }
@@ -381,5 +379,65 @@ impl Description {
             );
         });
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_found_field_by_field() {
+        let root = json!({"components": {"schemas": {
+            "Phase": {"anyOf": [{"$ref": "#/components/schemas/KnownPhase"}, {"type": "string"}]},
+            "KnownPhase": {"type": "string", "enum": ["Running", "Failed"]},
+            "Part": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+            "Job": {
+                "allOf": [{"$ref": "#/components/schemas/Part"}],
+                "properties": {
+                    "phase": {"allOf": [{"$ref": "#/components/schemas/Phase"}]},
+                    "count": {"type": "integer", "minimum": 1, "maximum": 3, "nullable": true},
+                    "rows": {"type": "array", "items": {"$ref": "#/components/schemas/Part"}},
+                    "map": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "any": {"type": "object", "additionalProperties": {}},
+                },
+            },
+        }}});
+        let description = Description::new(root);
+        let schema = json!({"$ref": "#/components/schemas/Job"});
+        let differences = |value: Value| {
+            let found = description.differences(&schema, &value).into_iter();
+            found
+                .map(|it| format!("{} {}", it.place, it.text))
+                .collect::<Vec<_>>()
+        };
+        let fits = json!({
+            "id": "a", "phase": "RUNNING", "count": null, "rows": [{"id": "b"}],
+            "map": {"a": "b"}, "any": {"a": [1]},
+        });
+        assert_eq!(differences(fits), [""; 0]);
+        let does_not = json!({
+            "phase": "Paused", "count": 4, "rows": [{"id": null}, {"id": "a", "new": {}}],
+            "map": {"a": 1}, "new": 1.5,
+        });
+        assert_eq!(
+            differences(does_not),
+            [
+                "/count 4 is more than 3",
+                "/id is missing, described as required",
+                "/map/* is number, described as string",
+                "/new is not described; it is number",
+                "/phase \"Paused\" is no known value",
+                "/rows/*/id is null, described as string",
+                "/rows/*/new is not described; it is object",
+            ]
+        );
+        assert_eq!(
+            differences(json!({"id": "a", "count": 1.5})),
+            ["/count is number, described as integer"]
+        );
+        assert_eq!(differences(json!([])), [" is array, described as object"]);
     }
 }

@@ -8,6 +8,8 @@ mod prepare;
 mod record;
 mod recorder;
 mod redact;
+#[cfg(test)]
+mod redact_tests;
 mod replay;
 mod shape;
 mod text;
@@ -21,7 +23,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Parser};
-use modelarts_ext::ClientBuilder;
+use modelarts_ext::{ClientBuilder, Cloud};
 use reqwest::Url;
 
 use crate::{create::Create, description::Description, recorder::Recorder, transcript::Transcript};
@@ -98,11 +100,13 @@ async fn run(cli: Cli) -> Result<bool> {
 async fn record(cli: &Cli, file: &Path) -> Result<()> {
     let description = Description::load()?;
     let recorder = Recorder::default();
-    let client = ClientBuilder::from_env()
-        .connector(recorder.clone())
-        .user_agent("modelarts-live")
-        .connect()
-        .await?;
+    let mut builder = ClientBuilder::from_env().connector(recorder.clone());
+    match cli.cloud.as_deref() {
+        Some("huawei") => builder = builder.cloud(Cloud::Huawei),
+        Some(_) => builder = builder.cloud(Cloud::Otc),
+        None => {}
+    }
+    let client = builder.connect().await?;
     let host = Url::parse(client.endpoint()).ok();
     let host = host.and_then(|url| Some(url.host_str()?.to_owned()));
     let host = host.unwrap_or_default();

@@ -36,7 +36,8 @@ const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
 /// Headers of answers whose values tell nothing.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
 /// Directories of containers and schemes of paths.
-const WELL_KNOWN: [&str; 14] = [
+const WELL_KNOWN: [&str; 15] = [
+    "v2",
     "home",
     "ma-user",
     "modelarts",
@@ -302,10 +303,10 @@ impl Redactor<'_> {
             return self.sentence(text, false);
         }
         if self.public.contains(text) {
-            return text.to_owned();
+            return self.sentence(text, true);
         }
-        if let Some(known) = self.placeholders.get(text) {
-            return known.text.clone();
+        if let Some(known) = self.known(text, false) {
+            return known;
         }
         let code = key == "error_code" && is_token(text);
         let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
@@ -344,7 +345,7 @@ impl Redactor<'_> {
             let tail = chunk.len() - chunk.trim_end_matches(['.', ':', ';', '!', '?']).len();
             let (chunk, tail) = chunk.split_at(chunk.len() - tail);
             match self.placeholders.get(chunk) {
-                _ if self.public.contains(chunk) => redacted.push_str(chunk),
+                _ if self.public.contains(chunk) => self.tokens(chunk, true, &mut redacted),
                 Some(known) if !catalogue && self.may_replace(chunk, known) => {
                     redacted.push_str(&known.text.clone());
                 }
@@ -474,11 +475,18 @@ impl Redactor<'_> {
         }
     }
 
+    /// The placeholder that a text has already. While names are collected, one that was taken for
+    /// a directory at first gets a better one.
+    fn known(&self, text: &str, segment: bool) -> Option<String> {
+        let known = self.placeholders.get(text)?;
+        let better = self.learning && known.segment && !segment;
+        (!better).then(|| known.text.clone())
+    }
+
     /// The placeholder of a text, always the same.
     fn placeholder(&mut self, prefix: &str, text: &str, segment: bool) -> String {
-        if let Some(known) = self.placeholders.get_mut(text) {
-            known.segment &= segment;
-            return known.text.clone();
+        if let Some(known) = self.known(text, segment) {
+            return known;
         }
         let shape = Shape::of(text);
         let prefix = match shape {
