@@ -195,6 +195,7 @@ impl Redactor<'_> {
             milliseconds: u64::try_from(exchange.took.as_millis()).unwrap_or(u64::MAX),
             status: None,
             headers: BTreeMap::new(),
+            other_headers: BTreeSet::new(),
             answer: None,
             problem: None,
         };
@@ -211,7 +212,10 @@ impl Redactor<'_> {
             let text = match name.as_str() {
                 "x-request-id" => self.text(Field::of("request_id", false), text),
                 name if HEADERS.contains(&name) => text.to_owned(),
-                _ => String::new(),
+                name => {
+                    call.other_headers.insert(name.to_owned());
+                    continue;
+                }
             };
             call.headers.insert(name.to_string(), text);
         }

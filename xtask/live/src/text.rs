@@ -3,7 +3,7 @@
 /// What a text is by its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Such as `12`, `0.5`, `1.8.0` and `0.296s`.
+    /// Such as `12`, `0.5`, `1.8.0`, `0.296s` and `0:01:05`.
     Number,
     /// RFC 3339, also only its date.
     Time,
@@ -68,7 +68,12 @@ impl Shape {
             return Self::Address;
         }
         let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
+        let clock: Vec<&str> = unsigned.split(':').collect();
+        let pair = |it: &&str| (1..3).contains(&it.len()) && it.bytes().all(|c| c.is_ascii_digit());
+        if (2..4).contains(&clock.len()) && clock.iter().all(pair) {
+            return Self::Number;
+        }
+        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, unit) = unsigned.split_at(end.unwrap_or(unsigned.len()));
         let scientific = text.parse::<f64>().is_ok();
         if number.starts_with(|c: char| c.is_ascii_digit()) && (scientific || UNITS.contains(&unit))
@@ -142,6 +147,8 @@ mod tests {
             ("1e-3", Shape::Number),
             ("0.296s", Shape::Number),
             ("1.8.0", Shape::Number),
+            ("0:01:05", Shape::Number),
+            ("2001:0:0:1", Shape::Other),
             ("12345678901234567890", Shape::Number),
             ("2026-01-15T16:30:07+08:00", Shape::Time),
             ("2026-01-15", Shape::Time),

@@ -1,6 +1,10 @@
 //! The calls of a session, in a file that can be sent to others.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -44,9 +48,12 @@ pub struct Call {
     pub milliseconds: u64,
     /// The status of the answer; none if there was no answer.
     pub status: Option<u16>,
-    /// Headers of the answer. Those whose values could tell something have none.
+    /// Headers of the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// Headers of the answer whose values could tell something: only their names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_headers: BTreeSet<String>,
     /// The body of the answer; none if it was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
