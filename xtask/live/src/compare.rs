@@ -12,7 +12,7 @@ use crate::{
     transcript::{Call, Transcript},
 };
 
-/// Who differs from the service.
+/// The part of the project that differs from the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     Description,

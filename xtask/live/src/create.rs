@@ -20,8 +20,8 @@ use crate::record::{read_job, step};
 /// How long the service may take to stop a job.
 const GRACE: Duration = Duration::from_secs(180);
 /// How often a deletion is tried, and looked at.
-const DELETIONS: u32 = 60;
-const BETWEEN_DELETIONS: Duration = Duration::from_secs(2);
+const DELETIONS: u32 = 120;
+const BETWEEN_DELETIONS: Duration = Duration::from_secs(1);
 
 /// The job to create.
 #[derive(Args, Debug)]
@@ -69,7 +69,7 @@ pub struct Create {
 }
 
 impl Create {
-    /// Whether a job is to be created.
+    /// True if a job is to be created.
     pub fn is_wanted(&self) -> bool {
         self.create
     }
@@ -300,14 +300,21 @@ async fn confirmed() -> bool {
     }
 }
 
-/// Ctrl-C, or the request of the system to end.
+/// Ctrl-C, the end of the terminal, or the request of the system to end.
 async fn stop_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            let (interrupt, terminate) = (pin!(tokio::signal::ctrl_c()), pin!(terminate.recv()));
-            select(interrupt, terminate).await;
+        let signals = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
+        );
+        if let (Ok(mut terminate), Ok(mut hangup)) = signals {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
+            }
             return;
         }
     }

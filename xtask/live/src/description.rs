@@ -42,7 +42,7 @@ pub enum Declared<'a> {
 pub struct Difference {
     /// Where it is; `*` stands for any element of a list.
     pub place: String,
-    /// What is wrong with it.
+    /// The difference, in words.
     pub text: String,
 }
 
@@ -122,7 +122,7 @@ impl Description {
         operation.parameters.iter().find(declared)?.get("schema")
     }
 
-    /// What an operation declares for a status.
+    /// The answer that an operation declares for a status.
     pub fn answer<'a>(&'a self, operation: &'a Operation, status: u16) -> Declared<'a> {
         let keys = [status.to_string(), format!("{}XX", status / 100)];
         let response = keys
@@ -137,7 +137,7 @@ impl Description {
         }
     }
 
-    /// Whether an operation can be refused with this code and status.
+    /// True if the operation documents this code with this status.
     pub fn documents(&self, operation: &Operation, status: u16, code: &str) -> bool {
         let codes = operation.value["x-error-codes"].as_array();
         codes
@@ -146,7 +146,7 @@ impl Description {
             .any(|it| it["code"] == code && it["status"] == status)
     }
 
-    /// What a schema and those that it is made of say.
+    /// A schema together with those that it is made of.
     pub fn facts<'a>(&'a self, schema: &'a Value) -> Facts<'a> {
         let mut facts = Facts::default();
         self.collect(schema, true, &mut facts);
@@ -260,7 +260,7 @@ impl Description {
     }
 }
 
-/// What a schema says, with all that it is made of.
+/// The keywords of a schema and of all that it is made of.
 #[derive(Default)]
 pub struct Facts<'a> {
     nullable: bool,
@@ -276,7 +276,7 @@ pub struct Facts<'a> {
     properties: BTreeMap<&'a str, &'a Value>,
 }
 
-/// What is described of a member of an object.
+/// The description of a member of an object.
 pub enum Member<'a> {
     /// It is described by its name.
     Named(&'a Value),
@@ -289,7 +289,7 @@ pub enum Member<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// What is described of the member with this name.
+    /// The description of the member with this name.
     pub fn property(&self, name: &str) -> Member<'a> {
         match (self.properties.get(name), self.additional) {
             (Some(schema), _) => Member::Named(schema),

@@ -40,7 +40,7 @@ const FAILED: u8 = 2;
 struct Cli {
     #[command(flatten)]
     action: Action,
-    /// Whose service it is, huawei or otc, where the endpoint does not tell
+    /// The cloud, huawei or otc, where the endpoint does not tell
     #[arg(long, value_name = "CLOUD", value_parser = ["huawei", "otc"])]
     cloud: Option<String>,
     /// The job that has ended whose events and logs are read; the newest if nothing is said
@@ -141,7 +141,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whose service a host belongs to.
+/// The cloud that a host belongs to.
 fn cloud_of(host: &str) -> Option<String> {
     let cloud = match host {
         host if host.contains(".myhuaweicloud.") => "huawei",

@@ -95,7 +95,7 @@ struct Redactor<'a> {
     description: &'a Description,
     /// In lower case.
     words: BTreeSet<String>,
-    /// Whole texts of the catalogues, and values of enumerations.
+    /// The texts of the catalogues, and values of enumerations.
     public: BTreeSet<String>,
     placeholders: BTreeMap<String, Placeholder>,
     counts: BTreeMap<String, usize>,
@@ -106,7 +106,7 @@ struct Redactor<'a> {
 #[derive(Clone)]
 struct Placeholder {
     text: String,
-    /// Whether it is only a part of a path, which may be a common word.
+    /// True if it is only a part of a path, which may be a common word.
     segment: bool,
 }
 
@@ -263,19 +263,17 @@ impl Redactor<'_> {
             Value::Object(members) => {
                 let mut redacted = Map::new();
                 for (name, value) in members {
-                    let (schema, own) = match facts.as_ref().map(|it| it.property(name)) {
-                        Some(Member::Named(schema)) => (Some(schema), true),
-                        Some(Member::OfMap(schema)) => (Some(schema), false),
+                    let member = facts.as_ref().map(|it| it.property(name));
+                    let (schema, own, private) = match member {
+                        Some(Member::Named(schema)) => (Some(schema), true, false),
+                        Some(Member::OfMap(schema)) => {
+                            (Some(schema), false, !SWITCHES.contains(&field.key))
+                        }
                         // A member that the service has added is worth knowing.
-                        Some(Member::Unknown) => (None, true),
-                        Some(Member::Free) | None => (None, false),
+                        Some(Member::Unknown) => (None, true, false),
+                        Some(Member::Free) | None => (None, false, false),
                     };
-                    let free = !matches!(
-                        facts.as_ref().map(|it| it.property(name)),
-                        Some(Member::OfMap(_))
-                    );
-                    let switches = free || SWITCHES.contains(&field.key);
-                    let keep = own || field.catalogue || switches && self.is_known(name);
+                    let keep = own || field.catalogue || !private && self.is_known(name);
                     // A value in a map is what the map is; its own key may be private.
                     let key = if own { name } else { field.key };
                     let value = self.value(schema, Field { key, ..field }, value);
@@ -406,7 +404,7 @@ impl Redactor<'_> {
         }
     }
 
-    /// Whether a text is made of words of the service and short numbers.
+    /// True if a text is made of words of the service and short numbers.
     fn is_known(&self, text: &str) -> bool {
         text.split(|c: char| !c.is_alphanumeric()).all(|part| {
             let number = part.len() < 4 && part.chars().all(|c| c.is_ascii_digit());
@@ -530,7 +528,7 @@ fn blacked(text: &str) -> String {
     shape.take(LOG).collect()
 }
 
-/// Whether a text can be a value of an enumeration.
+/// True if a text can be a value of an enumeration.
 fn is_token(text: &str) -> bool {
     text.len() <= 64
         && text

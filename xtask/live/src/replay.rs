@@ -60,7 +60,7 @@ pub(crate) struct Replay {
     ids: BTreeMap<String, String>,
     /// Jobs that the transcript creates.
     pub(crate) created: BTreeSet<String>,
-    /// Whether the one that was looked at last was running.
+    /// True if the job was running in the last details.
     runs: bool,
     /// Those of them that were deleted.
     deleted: BTreeSet<String>,
@@ -303,8 +303,8 @@ fn phase(call: &Call) -> Option<&str> {
     details?["status"]["phase"].as_str()
 }
 
-/// What only one of two answers has, and what has another type. Of lists that are empty on one
-/// side nothing is known.
+/// Adds the places that only one of two answers has, or that have another type. Of lists that are
+/// empty on one side nothing is known.
 fn shapes(expected: &Value, got: &Value, found: &mut BTreeSet<String>) {
     let (expected, got) = (shape::of(expected), shape::of(got));
     let comparable = |place: &str, other: &shape::Shape| {

@@ -1,6 +1,6 @@
 //! The forms that texts have.
 
-/// What a text is by its form.
+/// The form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Such as `12`, `0.5`, `1.8.0`, `0.296s` and `0:01:05`.
@@ -114,12 +114,12 @@ fn is_time(text: &str) -> bool {
             .all(|c| c.is_ascii_digit() || "-:TZ+. ".contains(c))
 }
 
-/// Whether a file name may keep this extension.
+/// True if a file name may keep this extension.
 pub fn is_extension(text: &str) -> bool {
     EXTENSIONS.contains(&text)
 }
 
-/// Whether a character belongs to a word.
+/// True if a character belongs to a word.
 pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

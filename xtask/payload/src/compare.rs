@@ -55,7 +55,7 @@ impl Finding {
         matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
     }
 
-    /// What became of the value.
+    /// The kind of the difference.
     pub fn kind(&self) -> Kind {
         self.kind
     }
