@@ -11,11 +11,17 @@ use std::{
 };
 
 use modelarts_emulator::{Emulator, Fault, FaultRule, Seeds, Timing};
+use modelarts_ext::{Client, Credentials, types};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// All that belongs to the user, and must not be in a transcript.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 34] = [
+    "jackdaw",
+    "rookery",
+    "nuthatch",
+    "redstart",
+    "treecreeper",
     "AKWALRUS7731",
     "sk-walrus-9931",
     "Otterson",
@@ -125,6 +131,36 @@ impl Session {
         self.emulator.seed(&seeds).await.unwrap()
     }
 
+    /// An experiment and an algorithm.
+    async fn records(&self) {
+        let client = Client::builder()
+            .endpoint(self.emulator.url())
+            .project_id(&self.project)
+            .credentials(Credentials::keys("AKWALRUS7731", "sk-walrus-9931"))
+            .build()
+            .unwrap();
+        let body = json!({"metadata": {"name": "jackdaw", "description": "for the rookery"}});
+        let body: types::CreateTrainingExperimentRequest = serde_json::from_value(body).unwrap();
+        let made = client.call(|api| {
+            let call = api.create_training_experiment();
+            call.project_id(self.project.as_str()).body(body).send()
+        });
+        made.await.unwrap();
+        let body = json!({
+            "metadata": {"name": "nuthatch", "description": "an early redstart"},
+            "job_config": {
+                "code_dir": "/lapwing/kittiwake/", "command": "python treecreeper.py",
+                "engine": {"image_url": "godwit/ptarmigan:1.2"},
+            },
+        });
+        let body: types::AlgorithmRequest = serde_json::from_value(body).unwrap();
+        let made = client.call(|api| {
+            let call = api.create_algorithm();
+            call.project_id(self.project.as_str()).body(body).send()
+        });
+        made.await.unwrap();
+    }
+
     fn file(&self) -> PathBuf {
         self.directory.path().join("transcript.json")
     }
@@ -199,8 +235,10 @@ fn answer<'a>(transcript: &'a Value, operation: &str) -> &'a Value {
 async fn a_session_has_no_names_and_compares_without_differences() {
     let session = Session::start().await;
     let ids = session.jobs().await;
+    session.records().await;
     let output = session.record(&["--create", "--yes"]).await;
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
     let written = fs::read_to_string(session.file()).unwrap();
     for name in NAMES.iter().copied().chain(ids.iter().map(String::as_str)) {
         assert!(!written.contains(name), "{name} is in the transcript");
@@ -211,6 +249,16 @@ async fn a_session_has_no_names_and_compares_without_differences() {
         "127.0.0.1",
         session.emulator.url(),
     ] {
+        assert!(!written.contains(name), "{name} is in the transcript");
+    }
+    let created = said
+        .lines()
+        .find_map(|line| line.strip_prefix("created the job "));
+    for name in created
+        .unwrap()
+        .split([' ', '(', ')'])
+        .filter(|it| !it.is_empty())
+    {
         assert!(!written.contains(name), "{name} is in the transcript");
     }
     let transcript = session.transcript();
