@@ -135,7 +135,9 @@ impl Redactor<'_> {
         for exchange in exchanges {
             let known = self.description.find(&exchange.method, exchange.url.path());
             let known = known.is_some_and(|(it, _)| CATALOGUES.contains(&it.id.as_str()));
-            let Some(Ok(answer)) = known.then_some(exchange.answer.as_ref()) else {
+            let answer = exchange.answer.as_ref().ok();
+            // A refusal may name the user.
+            let Some(answer) = answer.filter(|answer| known && answer.status == 200) else {
                 continue;
             };
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -229,7 +231,7 @@ impl Redactor<'_> {
                 let field = Field {
                     key: "body",
                     enumerated: false,
-                    catalogue,
+                    catalogue: catalogue && answer.status == 200,
                     log,
                 };
                 call.answer = Some(self.value(schema, field, &body));

@@ -171,3 +171,17 @@ fn a_catalogue_stays_but_for_addresses() {
     let engine = &calls[0].answer.as_ref().unwrap()["items"][0]["algorithm"]["engine"];
     assert_eq!(engine["engine_version"], "torch_2");
 }
+
+#[test]
+fn a_refused_catalogue_is_none() {
+    let refusal =
+        json!({"error_code": "ModelArts.0112", "error_msg": "User heron is not authorized"});
+    let mut refused = exchange("GET", "/training-job-flavors", &Value::Null, &refusal);
+    if let Ok(answer) = &mut refused.answer {
+        answer.status = 403;
+    }
+    let calls = redacted(&[refused]);
+    let expected =
+        json!({"error_code": "ModelArts.0112", "error_msg": "User word_1 is not authorized"});
+    assert_eq!(calls[0].answer, Some(expected));
+}
