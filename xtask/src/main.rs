@@ -90,10 +90,10 @@ enum Command {
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(simulate::Simulate),
-    /// Records calls to the real service, or compares such a record; ends with `live --help`
+    /// Records calls to the real service, or compares such a record with what the project knows
     #[command(disable_help_flag = true)]
     Live {
-        /// --record FILE, --compare FILE, and more
+        /// --record FILE or --compare FILE; `cargo xtask live --help` lists the others
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
