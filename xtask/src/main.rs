@@ -9,6 +9,7 @@ mod ci;
 mod clients;
 mod dist;
 mod docs;
+mod live;
 mod node;
 mod payload;
 mod readme;
@@ -89,6 +90,13 @@ enum Command {
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(simulate::Simulate),
+    /// Records calls to the real service, or compares such a record with what the project knows
+    #[command(disable_help_flag = true)]
+    Live {
+        /// --record FILE or --compare FILE; `cargo xtask live --help` lists the others
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Makes clients in other languages and runs them against the emulator
     Clients {
         /// python, typescript, go, java or official; all of them if nothing is said
@@ -157,6 +165,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Requests => requests::record(),
         Command::Bench { args } => bench::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Live { args } => live::run(&args),
         Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
             ExitCode::SUCCESS
         } else {

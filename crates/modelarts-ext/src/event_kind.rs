@@ -1,8 +1,8 @@
-//! What an event says, in a form that programs can use.
+//! The texts of events in a form that programs can use.
 //!
 //! The service sends sentences. They are worded differently in the user guide and
-//! in the answers of the API, so both are read; text that is neither stays what it
-//! is, in [`Event::message`](crate::Event::message).
+//! in the answers of the API, so both are read; other text is
+//! [`EventKind::Other`] and stays in [`Event::message`](crate::Event::message).
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub enum EventKind {
     /// The job reached the limit of its duration.
     AutoStopped {
         /// The limit.
-        hours: u32,
+        limit: Duration,
     },
     /// A user deleted the job.
     Deleted,
@@ -131,6 +131,17 @@ pub enum EventKind {
         /// The files that name them.
         files: Vec<String>,
     },
+    /// Python packages could not be installed. No document has the text; it is the emulator's.
+    DependenciesFailed {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The files that name them.
+        files: Vec<String>,
+        /// Why.
+        cause: String,
+    },
     /// The code of a task runs.
     TaskStarted {
         /// Such as `worker-0`.
@@ -196,6 +207,7 @@ impl EventKind {
             | Self::InputDownloadFailed { task, .. }
             | Self::DependenciesInstalling { task, .. }
             | Self::DependenciesInstalled { task, .. }
+            | Self::DependenciesFailed { task, .. }
             | Self::TaskStarted { task }
             | Self::TaskFinished { task, .. }
             | Self::OutputUploading { task, .. }

@@ -41,7 +41,7 @@ impl<'a> Prefix<'a> {
             .and_then(|rest| rest.split_once(']'))
         {
             match inside.split_once(':') {
-                Some((key, value)) if is_duration(key) => prefix.took = seconds(value),
+                Some((key, value)) if is_duration(key) => prefix.took = duration(value),
                 Some((key, value)) => prefix.object = Some((key.trim(), value.trim())),
                 None if prefix.task.is_none() => prefix.task = Some(inside.trim()),
                 // A second plain bracket belongs to the text.
@@ -58,13 +58,42 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-fn seconds(text: &str) -> Option<Duration> {
-    let end = text
-        .trim_start()
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.trim_start().len());
-    let number: f64 = text.trim_start()[..end].parse().ok()?;
-    Duration::try_from_secs_f64(number).ok()
+/// Reads `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`.
+/// A number alone is in seconds.
+fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
+        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let after = after.trim_start();
+        let end = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        total += match number.split(':').collect::<Vec<_>>()[..] {
+            [number] => number.parse::<f64>().ok()? * seconds_in(unit)?,
+            [h, m, s] if unit.is_empty() => {
+                let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
+                f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s.parse::<f64>().ok()?
+            }
+            _ => return None,
+        };
+        rest = after.trim_start_matches([',', ' ']);
+        if rest.is_empty() {
+            return Duration::try_from_secs_f64(total).ok();
+        }
+    }
+}
+
+fn seconds_in(unit: &str) -> Option<f64> {
+    let unit = unit.to_ascii_lowercase();
+    Some(match unit.trim_end_matches('s') {
+        "" | "sec" | "second" => 1.0,
+        "m" if unit == "ms" => 0.001,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        "d" | "day" => 86_400.0,
+        _ => return None,
+    })
 }
 
 fn cluster(object: &str, name: &str, text: &str) -> Option<EventKind> {
@@ -136,8 +165,8 @@ fn of_job(text: &str) -> Option<EventKind> {
     }
     let limit = after(text, "The training job has been stopped.")?;
     let limit = after(limit, "(Maximum running duration:")?;
-    let hours = limit.split_whitespace().next()?.parse().ok()?;
-    Some(K::AutoStopped { hours })
+    let limit = duration(limit.trim_end_matches(['.', ')']))?;
+    Some(K::AutoStopped { limit })
 }
 
 fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
@@ -150,12 +179,11 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
     }
     if let Some(error) = after(text, "Pre-check failed.") {
         // `Error: …`, and `Exception: …` in a later edition of the guide.
-        let error = error.split_once(':').map_or(error, |(_, error)| error);
-        return Some(K::PreCheckFailed {
-            task,
-            took,
-            error: error.trim().to_owned(),
-        });
+        let error = after(error, "Error:")
+            .or_else(|| after(error, "Exception:"))
+            .unwrap_or(error)
+            .to_owned();
+        return Some(K::PreCheckFailed { task, took, error });
     }
     if is(text, "The training code is being downloaded") {
         return Some(K::CodeDownloading { task });
@@ -196,6 +224,15 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
     if let Some(rest) = after(text, "Python dependency packages installed.") {
         let files = files(rest);
         return Some(K::DependenciesInstalled { task, took, files });
+    }
+    if let Some(rest) = after(text, "Failed to install Python dependency packages.") {
+        let (list, cause) = rest.split_once("Failure cause:").unwrap_or((rest, ""));
+        return Some(K::DependenciesFailed {
+            task,
+            took,
+            files: files(list),
+            cause: cause.trim().to_owned(),
+        });
     }
     if is(text, "The training job starts to run") || is(text, "training started") {
         return Some(K::TaskStarted { task });
@@ -253,9 +290,10 @@ fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
+/// The files of a list; their names may have blanks.
 fn files(rest: &str) -> Vec<String> {
     let list = after(rest, "Import the following files:").unwrap_or(rest);
-    list.split([',', ' ', '\n'])
+    list.split([',', '\n'])
         .map(|file| file.trim().trim_end_matches('.'))
         .filter(|file| !file.is_empty())
         .map(str::to_owned)

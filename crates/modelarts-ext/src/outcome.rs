@@ -1,5 +1,7 @@
 //! How a job ended.
 
+use std::time::Duration;
+
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
@@ -47,7 +49,7 @@ pub enum TerminatedBy {
     /// The limit that the job itself set for its duration.
     AutoStop {
         /// The limit.
-        hours: u32,
+        limit: Duration,
     },
     /// The events do not say.
     Unknown,
@@ -92,7 +94,7 @@ async fn terminated_by(job: &Job) -> TerminatedBy {
     // An answer that fails costs this detail, and not the outcome.
     while let Ok(Some(event)) = newest.try_next().await {
         match event.kind() {
-            EventKind::AutoStopped { hours } => return TerminatedBy::AutoStop { hours },
+            EventKind::AutoStopped { limit } => return TerminatedBy::AutoStop { limit },
             EventKind::StoppedByUser => return TerminatedBy::User,
             _ => {}
         }

@@ -201,7 +201,7 @@ async fn a_job_that_is_stopped() {
     let scene = Scene::new(Site::start().await).await;
     for (by, prefix) in [
         (TerminatedBy::User, "by-hand"),
-        (TerminatedBy::AutoStop { hours: 1 }, "by-itself"),
+        (TerminatedBy::AutoStop { limit: HOUR }, "by-itself"),
     ] {
         for way in WAYS {
             let itself = by != TerminatedBy::User;

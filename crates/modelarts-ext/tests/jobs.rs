@@ -488,7 +488,9 @@ async fn a_job_that_stops_itself() {
     });
     let end = job.wait().await.unwrap();
     drop(waiting);
-    let by = TerminatedBy::AutoStop { hours: 2 };
+    let by = TerminatedBy::AutoStop {
+        limit: seconds(7200),
+    };
     assert_eq!(*end.outcome(), Outcome::Terminated { by });
 
     let error = refused(

@@ -171,7 +171,9 @@ async fn many_jobs_end_in_many_ways() {
                     format!(
                         "{:?}",
                         Outcome::Terminated {
-                            by: TerminatedBy::AutoStop { hours: 1 }
+                            by: TerminatedBy::AutoStop {
+                                limit: seconds(3600)
+                            }
                         }
                     )
                 ),

@@ -27,6 +27,20 @@ pub enum Kind {
     Changed,
 }
 
+impl Kind {
+    /// One word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Unknown => "unknown",
+            Self::Filler => "filler",
+            Self::Dropped => "dropped",
+            Self::Lost => "lost",
+            Self::Changed => "changed",
+        }
+    }
+}
+
 /// One difference, and where it is.
 #[derive(Debug, PartialEq)]
 pub struct Finding {
@@ -40,18 +54,21 @@ impl Finding {
     pub fn is_failure(&self) -> bool {
         matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
     }
+
+    /// The kind of the difference.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Where it is: a JSON pointer, empty for the whole body.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            Kind::Note => "note",
-            Kind::Unknown => "unknown",
-            Kind::Filler => "filler",
-            Kind::Dropped => "dropped",
-            Kind::Lost => "lost",
-            Kind::Changed => "changed",
-        };
+        let kind = self.kind.name();
         // The pointer of the whole body is the empty text.
         let pointer = if self.pointer.is_empty() {
             "(body)"

@@ -1,11 +1,6 @@
-//! Holds captured bodies against the generated types: decodes, encodes again,
-//! and says what became of each value. Started by `cargo xtask payload`.
+//! The program `cargo xtask payload` starts.
 
-mod compare;
-mod pointer;
 mod reference;
-mod schemas;
-mod trip;
 
 use std::{
     fs,
@@ -16,8 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-
-use crate::{compare::Finding, trip::Report};
+use modelarts_payload::{Report, compare, compare::Finding, schemas};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask payload")]

@@ -171,7 +171,7 @@ pub fn bodies(directory: &Path) -> Result<&'static [(&'static str, &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schemas;
+    use modelarts_payload::schemas;
 
     #[test]
     fn every_schema_of_the_table_exists() {

@@ -18,6 +18,7 @@ use crate::{
 /// What became of a body.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// All differences.
     pub findings: Vec<Finding>,
     /// What the client says about it.
     pub dropped: Dropped,

@@ -1,0 +1,197 @@
+//! A transcript against the description, the generated types and the emulator.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use modelarts_payload::{compare::Kind, schemas};
+use serde_json::Value;
+
+use crate::{
+    description::{Declared, Description, Operation},
+    replay,
+    transcript::{Call, Transcript},
+};
+
+/// The part of the project that differs from the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Party {
+    Description,
+    Types,
+    Emulator,
+}
+
+/// The differences of each operation, and how many calls have each of them.
+#[derive(Default)]
+pub struct Differences(BTreeMap<String, BTreeMap<(Party, String), usize>>);
+
+impl Differences {
+    /// Adds one.
+    pub fn add(&mut self, operation: &str, party: Party, text: String) {
+        let of_operation = self.0.entry(operation.to_owned()).or_default();
+        *of_operation.entry((party, text)).or_default() += 1;
+    }
+
+    fn print(&self) {
+        for (operation, differences) in &self.0 {
+            println!("{operation}");
+            for ((party, text), calls) in differences {
+                let party = match party {
+                    Party::Description => "description",
+                    Party::Types => "types",
+                    Party::Emulator => "emulator",
+                };
+                let times = if *calls > 1 {
+                    format!(" ({calls} calls)")
+                } else {
+                    String::new()
+                };
+                println!("  {party:11}  {text}{times}");
+            }
+        }
+    }
+}
+
+/// Prints the differences, and says whether there are none.
+pub async fn run(description: &Description, transcript: &Transcript) -> Result<bool> {
+    let mut differences = Differences::default();
+    for call in &transcript.calls {
+        let mut say = |party, text| differences.add(label(call), party, text);
+        match call
+            .operation
+            .as_ref()
+            .and_then(|id| description.operation(id))
+        {
+            Some(operation) => check(description, operation, call, &mut say),
+            None => say(
+                Party::Description,
+                format!("{} {} is not described", call.method, call.path),
+            ),
+        }
+    }
+    let left_out = replay::run(description, transcript, &mut differences).await?;
+    differences.print();
+    for why in &left_out {
+        println!("not replayed: {why}");
+    }
+    let count: usize = differences.0.values().map(BTreeMap::len).sum();
+    println!(
+        "{} calls, {} not replayed, {count} differences",
+        transcript.calls.len(),
+        left_out.len()
+    );
+    Ok(count == 0)
+}
+
+/// The name that the differences of a call stand under.
+pub fn label(call: &Call) -> &str {
+    call.operation.as_deref().unwrap_or("unknown operation")
+}
+
+fn check(
+    description: &Description,
+    operation: &Operation,
+    call: &Call,
+    say: &mut impl FnMut(Party, String),
+) {
+    let Some(status) = call.status else {
+        return;
+    };
+    for name in call.query.keys() {
+        if description.query(operation, name).is_none() {
+            say(
+                Party::Description,
+                format!("the query parameter {name} is not described"),
+            );
+        }
+    }
+    // A request that was refused may be wrong.
+    if let (Some(body), Some(schema), true) =
+        (&call.request, description.request(operation), status < 400)
+    {
+        both(description, schema, body, "request ", say);
+    }
+    let empty = call
+        .answer
+        .as_ref()
+        .is_none_or(|it| it.is_null() || it == "");
+    match (description.answer(operation, status), &call.answer) {
+        (Declared::Nothing, _) => {
+            say(
+                Party::Description,
+                format!("the status {status} is not described"),
+            );
+        }
+        (Declared::NoBody, _) if empty => {}
+        (Declared::NoBody, _) => {
+            say(
+                Party::Description,
+                format!("{status} has a body, and none is described"),
+            );
+        }
+        (Declared::Body(schema), Some(body)) => both(description, schema, body, "", say),
+        (Declared::Body(_), None) => {
+            let problem = call.problem.as_deref().unwrap_or("no body");
+            say(
+                Party::Description,
+                format!("{status} has {problem}, and one is described"),
+            );
+        }
+    }
+    if status >= 400
+        && let Some(code) = call.answer.as_ref().and_then(|it| it["error_code"].as_str())
+        // The codes of gateways are their own.
+        && !code.starts_with("APIGW.")
+        && !description.documents(operation, status, code)
+    {
+        say(
+            Party::Description,
+            format!("the code {code} with the status {status} is not described"),
+        );
+    }
+}
+
+/// A body against its schema, and through the type of the schema.
+fn both(
+    description: &Description,
+    schema: &Value,
+    body: &Value,
+    prefix: &str,
+    say: &mut impl FnMut(Party, String),
+) {
+    for difference in description.differences(schema, body) {
+        let place = shown(&difference.place);
+        say(
+            Party::Description,
+            format!("{prefix}{place} {}", difference.text),
+        );
+    }
+    let Some(through) = Description::name(schema).and_then(schemas::find) else {
+        return;
+    };
+    match through(body.to_string().as_bytes()) {
+        Ok(report) => {
+            for finding in report.findings.iter().filter(|it| it.kind() != Kind::Note) {
+                let place = any_element(finding.pointer());
+                say(
+                    Party::Types,
+                    format!("{prefix}{place} is {}", finding.kind().name()),
+                );
+            }
+        }
+        Err(error) => say(Party::Types, format!("{prefix}{error:#}")),
+    }
+}
+
+/// A place, for a reader.
+pub fn shown(place: &str) -> &str {
+    if place.is_empty() { "(body)" } else { place }
+}
+
+/// A JSON pointer with `*` for the numbers of elements.
+fn any_element(pointer: &str) -> String {
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|c| c.is_ascii_digit());
+    let parts = pointer
+        .split('/')
+        .map(|it| if is_number(it) { "*" } else { it });
+    parts.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,100 @@
+//! Reads what can be read without changing anything.
+
+use std::future::Future;
+
+use futures::{StreamExt, TryStreamExt};
+use modelarts_ext::{Client, Error, Filter, Job, Page, Results, types::Phase};
+
+/// Rows of a page: few, so that there are two pages soon.
+const ROWS: u32 = 10;
+/// Pages of a list: the second tells what an offset counts.
+const PAGES: usize = 2;
+
+/// Says on stderr how a step went. Its error is a finding, and the next step is tried.
+pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
+    match work.await {
+        Ok(value) => {
+            eprintln!("  {name}");
+            Some(value)
+        }
+        Err(error) => {
+            eprintln!("  {name}: {error}");
+            None
+        }
+    }
+}
+
+/// Lists, catalogues, and all about one job that has ended.
+pub async fn read_all(client: &Client, job: Option<&str>) {
+    macro_rules! list {
+        ($($name:literal: $list:expr,)*) => {
+            $(step($name, two_pages($list.page_size(ROWS).in_flight(1).pages())).await;)*
+        };
+    }
+    list! {
+        "flavors": client.flavors(None),
+        "engines": client.engines(),
+        "quotas": client.quotas(),
+        "event categories": client.event_categories(),
+        "search algorithms": client.search_algorithms(),
+        "search templates": client.search_templates(),
+        "experiments": client.experiments(),
+        "tags of jobs": client.job_tags(),
+    }
+    let algorithms = client.algorithms().page_size(ROWS).in_flight(1).pages();
+    step("algorithms", two_pages(algorithms)).await;
+    let jobs = client.training_jobs();
+    let list = jobs.list().page_size(ROWS).in_flight(1).pages();
+    step("jobs", two_pages(list)).await;
+    let old = match job {
+        Some(id) => step("the job", jobs.get(id)).await,
+        None => {
+            let ended = [Phase::Completed, Phase::Failed, Phase::Terminated];
+            let list = jobs.list().filter(Filter::phase().is_in(ended));
+            let found = step("a job that has ended", list.page_size(1).collect(1)).await;
+            match found.and_then(|jobs| jobs.into_iter().next()) {
+                Some(job) => step("its details", jobs.get(job.id())).await,
+                None => None,
+            }
+        }
+    };
+    if let Some(job) = old {
+        read_job(client, &job).await;
+    }
+}
+
+/// The first pages. Later ones tell nothing new.
+async fn two_pages<T>(pages: Results<Page<T>>) -> Result<usize, Error> {
+    let pages: Vec<_> = pages.take(PAGES).try_collect().await?;
+    Ok(pages.len())
+}
+
+/// All that there is about a job but its details.
+pub async fn read_job(client: &Client, job: &Job) {
+    step("its runs", job.task_history().collect(100)).await;
+    step("its stages", job.stages().collect(100)).await;
+    step("its tags", job.tags().collect(100)).await;
+    let events = job.events().page_size(50).in_flight(1).pages();
+    step("its events", two_pages(events)).await;
+    let Some(task) = job.tasks().first() else {
+        return;
+    };
+    step("its log", job.logs(task).preview()).await;
+    let link = client.call(|api| {
+        let call = api.show_obs_url_of_training_job_logs();
+        let call = call
+            .project_id(client.project_id())
+            .training_job_id(job.id());
+        call.task_id(task.clone()).send()
+    });
+    step("a link to its log", link).await;
+    let lines = client.call(|api| {
+        let call = api.show_training_job_logs_from_aom();
+        let call = call
+            .project_id(client.project_id())
+            .training_job_id(job.id());
+        call.task_id(task.clone()).send()
+    });
+    step("lines of its log", lines).await;
+    step("its metrics", job.metrics(task)).await;
+}

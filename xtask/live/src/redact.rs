@@ -1,0 +1,553 @@
+//! Takes out of calls all that tells whose they are.
+//!
+//! A text stays only if it is known to be the service's own: a value of an enumeration, a
+//! number, a time, a text of the public catalogues (flavors, engines, categories of events,
+//! search algorithms), or a word of the description in a message. All others are replaced, each
+//! by the same placeholder wherever it occurs, which has the form of the original where that
+//! matters to the service: a UUID, digits, a path, a file with its extension.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    description::{Declared, Description, Member, texts},
+    recorder::Exchange,
+    text::{self, Shape, is_word_char},
+    transcript::Call,
+};
+
+/// Their answers are the same for every customer.
+const CATALOGUES: [&str; 6] = [
+    "ShowTrainingJobFlavors",
+    "ShowTrainingJobEngines",
+    "ListEventCategories",
+    "ShowSearchAlgorithms",
+    "ShowAutoSearchYamlTemplatesInfo",
+    "ShowAutoSearchYamlTemplateContent",
+];
+/// Ends of the names of fields with sentences of the service.
+const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
+/// Parts of the names of fields whose values the service makes up, such as `worker-0`, if they are
+/// made of its words: a user can name tasks, too.
+const OWN: [&str; 6] = ["task", "order", "sort_by", "group_by", "engine", "flavor"];
+/// Maps whose keys are switches of the service, not names of the user.
+const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
+/// Headers of answers whose values tell nothing.
+const HEADERS: [&str; 2] = ["content-type", "retry-after"];
+/// Directories of containers and schemes of paths.
+const WELL_KNOWN: [&str; 15] = [
+    "v2",
+    "home",
+    "ma-user",
+    "modelarts",
+    "inputs",
+    "outputs",
+    "user-job-dir",
+    "cache",
+    "tmp",
+    "usr",
+    "dev",
+    "bin",
+    "work",
+    ".",
+    "..",
+];
+/// The most of a log that is kept.
+const LOG: usize = 2000;
+
+/// Calls without what tells whose they are. `secrets` are known from elsewhere.
+pub fn redact(
+    description: &Description,
+    secrets: impl IntoIterator<Item = String>,
+    exchanges: &[Exchange],
+) -> Vec<Call> {
+    let words = description.words();
+    let more = include_str!("words.txt").split_whitespace();
+    let mut redactor = Redactor {
+        description,
+        words: words
+            .into_iter()
+            .chain(more)
+            .map(str::to_lowercase)
+            .collect(),
+        public: description.known_values(),
+        placeholders: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        learning: true,
+    };
+    for secret in secrets {
+        redactor.placeholder("secret", &secret, false);
+    }
+    redactor.catalogues(exchanges);
+    // The first time for the placeholders: a name may come before the field that tells it is one.
+    for exchange in exchanges {
+        redactor.call(exchange);
+    }
+    redactor.learning = false;
+    exchanges
+        .iter()
+        .map(|exchange| redactor.call(exchange))
+        .collect()
+}
+
+struct Redactor<'a> {
+    description: &'a Description,
+    /// In lower case.
+    words: BTreeSet<String>,
+    /// The texts of the catalogues, and values of enumerations.
+    public: BTreeSet<String>,
+    placeholders: BTreeMap<String, Placeholder>,
+    counts: BTreeMap<String, usize>,
+    /// Sentences are left for later, when all names are known.
+    learning: bool,
+}
+
+#[derive(Clone)]
+struct Placeholder {
+    text: String,
+    /// True if it is only a part of a path, which may be a common word.
+    segment: bool,
+}
+
+/// The surroundings of a text.
+#[derive(Clone, Copy)]
+struct Field<'a> {
+    key: &'a str,
+    enumerated: bool,
+    catalogue: bool,
+    log: bool,
+}
+
+impl<'a> Field<'a> {
+    fn of(key: &'a str, enumerated: bool) -> Self {
+        Self {
+            key,
+            enumerated,
+            catalogue: false,
+            log: false,
+        }
+    }
+}
+
+impl Redactor<'_> {
+    fn catalogues(&mut self, exchanges: &[Exchange]) {
+        for exchange in exchanges {
+            let known = self.description.find(&exchange.method, exchange.url.path());
+            let known = known.is_some_and(|(it, _)| CATALOGUES.contains(&it.id.as_str()));
+            let answer = exchange.answer.as_ref().ok();
+            // A refusal may name the user.
+            let Some(answer) = answer.filter(|answer| known && answer.status == 200) else {
+                continue;
+            };
+            let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            texts(&body, &mut |text| {
+                self.public.insert(text.to_owned());
+                let words = text.split(|c: char| !c.is_ascii_alphabetic());
+                self.words.extend(words.map(str::to_lowercase));
+            });
+        }
+    }
+
+    fn call(&mut self, exchange: &Exchange) -> Call {
+        let description = self.description;
+        let known = description.find(&exchange.method, exchange.url.path());
+        let id = known.as_ref().map(|(operation, _)| operation.id.clone());
+        let catalogue = id
+            .as_ref()
+            .is_some_and(|id| CATALOGUES.contains(&id.as_str()));
+        let log = id.as_ref().is_some_and(|id| id.contains("Logs"));
+        let (path, path_parameters) = match &known {
+            Some((operation, values)) => {
+                let values = values.iter();
+                let values = values
+                    .map(|(name, text)| (name.clone(), self.text(Field::of(name, false), text)));
+                (operation.path.clone(), values.collect())
+            }
+            None => (self.path(exchange.url.path()), BTreeMap::new()),
+        };
+        let operation = known.as_ref().map(|(operation, _)| *operation);
+        let query = exchange.url.query_pairs().map(|(name, text)| {
+            let schema = operation.and_then(|it| description.query(it, &name));
+            let open = schema.is_some_and(|it| it["x-open-enum"].is_string());
+            let closed = schema.is_some_and(|it| !description.facts(it).known.is_empty());
+            let text = match text.split_once(':') {
+                // Searches: `name:part of a name`.
+                Some((key, text)) if name == "searches" => {
+                    format!("{key}:{}", self.text(Field::of(key, false), text))
+                }
+                _ => self.text(Field::of(&name, open || closed), &text),
+            };
+            (name.into_owned(), text)
+        });
+        let query = query.collect();
+        let request = serde_json::from_slice(&exchange.request)
+            .ok()
+            .map(|body: Value| {
+                let schema = operation.and_then(|it| description.request(it));
+                self.value(schema, Field::of("body", false), &body)
+            });
+        let mut call = Call {
+            operation: id,
+            method: exchange.method.clone(),
+            path,
+            path_parameters,
+            query,
+            request,
+            milliseconds: u64::try_from(exchange.took.as_millis()).unwrap_or(u64::MAX),
+            status: None,
+            headers: BTreeMap::new(),
+            other_headers: BTreeSet::new(),
+            answer: None,
+            problem: None,
+        };
+        let answer = match &exchange.answer {
+            Ok(answer) => answer,
+            Err(problem) => {
+                call.problem = Some(problem.clone());
+                return call;
+            }
+        };
+        call.status = Some(answer.status);
+        for (name, text) in &answer.headers {
+            let text = text.to_str().unwrap_or_default();
+            let text = match name.as_str() {
+                "x-request-id" => self.text(Field::of("request_id", false), text),
+                name if HEADERS.contains(&name) => text.to_owned(),
+                name => {
+                    call.other_headers.insert(name.to_owned());
+                    continue;
+                }
+            };
+            call.headers.insert(name.to_string(), text);
+        }
+        match serde_json::from_slice::<Value>(&answer.body) {
+            Ok(body) => {
+                let declared = operation.map(|it| description.answer(it, answer.status));
+                let schema = match declared {
+                    Some(Declared::Body(schema)) => Some(schema),
+                    _ => None,
+                };
+                let field = Field {
+                    key: "body",
+                    enumerated: false,
+                    catalogue: catalogue && answer.status == 200,
+                    log,
+                };
+                call.answer = Some(self.value(schema, field, &body));
+            }
+            Err(_) if answer.body.trim_ascii().is_empty() => {}
+            Err(_) => call.problem = Some(format!("{} bytes that are not JSON", answer.body.len())),
+        }
+        call
+    }
+
+    fn value(&mut self, schema: Option<&Value>, field: Field<'_>, value: &Value) -> Value {
+        let description = self.description;
+        let facts = schema.map(|schema| description.facts(schema));
+        match value {
+            Value::String(text) => {
+                let enumerated = facts.is_some_and(|it| !it.known.is_empty());
+                Value::String(self.text(
+                    Field {
+                        enumerated,
+                        ..field
+                    },
+                    text,
+                ))
+            }
+            Value::Array(list) => {
+                let items = facts.and_then(|it| it.items);
+                list.iter()
+                    .map(|value| self.value(items, field, value))
+                    .collect()
+            }
+            Value::Object(members) => {
+                let mut redacted = Map::new();
+                for (name, value) in members {
+                    let member = facts.as_ref().map(|it| it.property(name));
+                    let (schema, own, private) = match member {
+                        Some(Member::Named(schema)) => (Some(schema), true, false),
+                        Some(Member::OfMap(schema)) => {
+                            (Some(schema), false, !SWITCHES.contains(&field.key))
+                        }
+                        // A member that the service has added is worth knowing.
+                        Some(Member::Unknown) => (None, true, false),
+                        Some(Member::Free) | None => (None, false, false),
+                    };
+                    let keep = own || field.catalogue || !private && self.is_known(name);
+                    // A value in a map is what the map is; its own key may be private.
+                    let key = if own { name } else { field.key };
+                    let value = self.value(schema, Field { key, ..field }, value);
+                    let name = match keep {
+                        true => name.clone(),
+                        false => self.placeholder("key", name, false),
+                    };
+                    redacted.insert(name, value);
+                }
+                Value::Object(redacted)
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn text(&mut self, field: Field<'_>, text: &str) -> String {
+        let key = field.key;
+        let shape = Shape::of(text);
+        if text.trim().is_empty() {
+            return text.to_owned();
+        }
+        if field.log && key == "content" {
+            return blacked(text);
+        }
+        if field.catalogue {
+            return self.sentence(text, true);
+        }
+        if SENTENCES.iter().any(|end| key.ends_with(end)) {
+            return self.sentence(text, false);
+        }
+        if self.public.contains(text) {
+            return self.sentence(text, true);
+        }
+        if let Some(known) = self.known(text, false) {
+            return known;
+        }
+        let code = key == "error_code" && is_token(text);
+        let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
+        let names = ["id", "name", "key"].iter().any(|end| key.ends_with(end));
+        let plain = match shape {
+            Shape::Time | Shape::Flag => true,
+            // A number may be the id of something; `0` is a workspace that all have.
+            Shape::Number => !names || text.len() < 4,
+            _ => false,
+        };
+        let enumerated = field.enumerated && is_token(text);
+        if code || own || plain || enumerated {
+            return text.to_owned();
+        }
+        if text.contains('/') && !text.contains(char::is_whitespace) {
+            return self.path(text);
+        }
+        self.placeholder(key, text, false)
+    }
+
+    /// A sentence of the service: its words stay, names are replaced. In a `catalogue` all words
+    /// are the service's.
+    fn sentence(&mut self, text: &str, catalogue: bool) -> String {
+        if self.learning {
+            return String::new();
+        }
+        let mut redacted = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(|c: char| !c.is_whitespace() && !is_border(c)) {
+            redacted.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let end = rest
+                .find(|c: char| c.is_whitespace() || is_border(c))
+                .unwrap_or(rest.len());
+            let (chunk, after) = rest.split_at(end);
+            let tail = chunk.len() - chunk.trim_end_matches(['.', ':', ';', '!', '?']).len();
+            let (chunk, tail) = chunk.split_at(chunk.len() - tail);
+            match self.placeholders.get(chunk) {
+                _ if self.public.contains(chunk) => self.tokens(chunk, true, &mut redacted),
+                Some(known) if !catalogue && self.may_replace(chunk, known) => {
+                    redacted.push_str(&known.text.clone());
+                }
+                _ if chunk.contains("://") || chunk.starts_with('/') && !catalogue => {
+                    redacted.push_str(&self.path(chunk));
+                }
+                _ => self.tokens(chunk, catalogue, &mut redacted),
+            }
+            redacted.push_str(tail);
+            rest = after;
+        }
+        redacted + rest
+    }
+
+    fn tokens(&mut self, chunk: &str, catalogue: bool, redacted: &mut String) {
+        for part in chunk.split_inclusive(['/', ':', '=']) {
+            let token = part.trim_end_matches(['/', ':', '=']);
+            let token_redacted = self.token(token, catalogue);
+            redacted.push_str(&token_redacted);
+            redacted.push_str(&part[token.len()..]);
+        }
+    }
+
+    fn token(&mut self, token: &str, catalogue: bool) -> String {
+        if token.is_empty() {
+            return String::new();
+        }
+        match Shape::of(token) {
+            Shape::Number | Shape::Time | Shape::Flag => return token.to_owned(),
+            Shape::Other => {}
+            _ => return self.placeholder("id", token, false),
+        }
+        // A name inside of another, as in the names of pods.
+        let names = self.placeholders.iter().filter(|(name, known)| {
+            name.len() > 2 && self.may_replace(name, known) && find_word(token, name).is_some()
+        });
+        let longest = names.max_by_key(|(name, _)| name.len());
+        if let Some((name, known)) = longest.map(|(name, known)| (name.clone(), known.text.clone()))
+            && let Some(at) = find_word(token, &name)
+        {
+            let before = self.token(&token[..at], catalogue);
+            let after = self.token(&token[at + name.len()..], catalogue);
+            return before + &known + &after;
+        }
+        if let Some(at) = text::find_uuid(token) {
+            let before = self.token(&token[..at], catalogue);
+            let id = self.placeholder("id", &token[at..at + 36], false);
+            let after = self.token(&token[at + 36..], catalogue);
+            return before + &id + &after;
+        }
+        match catalogue || self.is_known(token) {
+            true => token.to_owned(),
+            false => self.placeholder("word", token, false),
+        }
+    }
+
+    /// True if a text is made of words of the service and short numbers.
+    fn is_known(&self, text: &str) -> bool {
+        text.split(|c: char| !c.is_alphanumeric()).all(|part| {
+            let number = part.len() < 4 && part.chars().all(|c| c.is_ascii_digit());
+            number || self.words.contains(&part.to_lowercase())
+        })
+    }
+
+    /// A common word that happens to be the name of a directory stays in sentences.
+    fn may_replace(&self, name: &str, known: &Placeholder) -> bool {
+        !known.segment || !self.is_known(name)
+    }
+
+    /// A path, an address, or the name of an image: each part is replaced.
+    fn path(&mut self, text: &str) -> String {
+        let (text, query) = match text.split_once('?') {
+            Some((text, query)) => (text, Some(query)),
+            None => (text, None),
+        };
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
+            None => (None, text),
+        };
+        let mut first = match scheme {
+            Some("http" | "https") => "host",
+            Some(_) => "bucket",
+            None if rest.starts_with('/') => "bucket",
+            None => "dir",
+        };
+        let mut redacted = scheme
+            .map(|scheme| format!("{scheme}://"))
+            .unwrap_or_default();
+        for part in rest.split_inclusive(['/', ':']) {
+            let segment = part.trim_end_matches(['/', ':']);
+            if !segment.is_empty() {
+                redacted.push_str(&self.segment(first, segment));
+                first = "dir";
+            }
+            redacted.push_str(&part[segment.len()..]);
+        }
+        if let Some(query) = query {
+            let names = query.split('&').map(|pair| {
+                let name = pair.split('=').next().unwrap_or_default();
+                let name = if self.is_known(name) {
+                    name
+                } else {
+                    "parameter"
+                };
+                format!("{name}=redacted")
+            });
+            redacted = format!("{redacted}?{}", names.collect::<Vec<_>>().join("&"));
+        }
+        redacted
+    }
+
+    fn segment(&mut self, prefix: &str, segment: &str) -> String {
+        if WELL_KNOWN.contains(&segment)
+            || self.public.contains(segment)
+            || Shape::of(segment) == Shape::Number
+        {
+            return segment.to_owned();
+        }
+        if text::find_uuid(segment).is_some() {
+            return self.token(segment, false);
+        }
+        match segment.rsplit_once('.') {
+            Some((stem, extension)) if prefix == "dir" && text::is_extension(extension) => {
+                format!("{}.{extension}", self.placeholder("file", stem, true))
+            }
+            _ => self.placeholder(prefix, segment, true),
+        }
+    }
+
+    /// The placeholder that a text has already. While names are collected, one that was taken for
+    /// a directory at first gets a better one.
+    fn known(&self, text: &str, segment: bool) -> Option<String> {
+        let known = self.placeholders.get(text)?;
+        let better = self.learning && known.segment && !segment;
+        (!better).then(|| known.text.clone())
+    }
+
+    /// The placeholder of a text, always the same.
+    fn placeholder(&mut self, prefix: &str, text: &str, segment: bool) -> String {
+        if let Some(known) = self.known(text, segment) {
+            return known;
+        }
+        let shape = Shape::of(text);
+        let prefix = match shape {
+            Shape::Uuid => "uuid",
+            Shape::Hex | Shape::Number => "digits",
+            Shape::Address => "address",
+            Shape::Mail | Shape::Host => "host",
+            _ => prefix,
+        };
+        let count = self.counts.entry(prefix.to_owned()).or_default();
+        *count += 1;
+        let redacted = match shape {
+            Shape::Uuid => format!("00000000-0000-4000-8000-{count:012}"),
+            Shape::Hex | Shape::Number => format!("{count:0width$}", width = text.len()),
+            Shape::Address => format!("192.0.2.{count}"),
+            Shape::Mail => format!("user@host-{count}.example"),
+            _ if prefix == "host" => format!("host-{count}.example"),
+            _ if prefix == "bucket" => format!("bucket-{count}"),
+            _ => format!("{prefix}_{count}"),
+        };
+        let known = Placeholder {
+            text: redacted.clone(),
+            segment,
+        };
+        self.placeholders.insert(text.to_owned(), known);
+        redacted
+    }
+}
+
+/// Only the shape of a log: its lines, and the lengths of its words.
+fn blacked(text: &str) -> String {
+    let shape = text.chars().map(|c| match c {
+        c if c.is_numeric() => '0',
+        c if c.is_alphanumeric() => 'x',
+        c => c,
+    });
+    shape.take(LOG).collect()
+}
+
+/// True if a text can be a value of an enumeration.
+fn is_token(text: &str) -> bool {
+    text.len() <= 64
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-./: ".contains(c))
+}
+
+/// Characters that stand around words in sentences.
+fn is_border(c: char) -> bool {
+    "[](){}<>\"'`,|".contains(c)
+}
+
+/// Where a name stands in a text as a word of its own.
+fn find_word(text: &str, name: &str) -> Option<usize> {
+    text.match_indices(name).map(|(at, _)| at).find(|at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_word_char) && !after.is_some_and(is_word_char)
+    })
+}

@@ -1,0 +1,106 @@
+//! The calls of a session, in a file that can be sent to others.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The layout of the file.
+const FORMAT: u32 = 1;
+
+/// All calls of a session, redacted.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Transcript {
+    /// The layout of this file.
+    format: u32,
+    /// `huawei` or `otc`, if that is known.
+    pub cloud: Option<String>,
+    /// The version of the description that the calls were made with.
+    pub description: String,
+    /// In their order.
+    pub calls: Vec<Call>,
+}
+
+/// One request, and its answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Call {
+    /// The operationId, if the description has the operation.
+    pub operation: Option<String>,
+    /// The HTTP method.
+    pub method: String,
+    /// The path; parameters in braces where the operation is known.
+    pub path: String,
+    /// The values of the parameters in the path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub path_parameters: BTreeMap<String, String>,
+    /// The parameters in the query.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub query: BTreeMap<String, String>,
+    /// The body that was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+    /// How long the answer took.
+    pub milliseconds: u64,
+    /// The status of the answer; none if there was no answer.
+    pub status: Option<u16>,
+    /// Headers of the answer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Headers of the answer whose values could tell something: only their names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_headers: BTreeSet<String>,
+    /// The body of the answer; none if it was empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// Why there is no answer, or no JSON in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Call {
+    /// The path as it was sent.
+    pub fn full_path(&self) -> String {
+        let mut path = self.path.clone();
+        for (name, value) in &self.path_parameters {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        path
+    }
+
+    /// The job that the path names.
+    pub fn job(&self) -> Option<&str> {
+        let id = self.path_parameters.get("training_job_id");
+        id.map(String::as_str)
+    }
+}
+
+impl Transcript {
+    /// A transcript of these calls.
+    pub fn new(cloud: Option<String>, description: &str, calls: Vec<Call>) -> Self {
+        Self {
+            format: FORMAT,
+            cloud,
+            description: description.to_owned(),
+            calls,
+        }
+    }
+
+    /// Reads a file.
+    pub fn read(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let transcript: Self = serde_json::from_str(&text)
+            .with_context(|| format!("{} is no transcript", file.display()))?;
+        ensure!(
+            transcript.format == FORMAT,
+            "{} has the format {}; it must be {FORMAT}: record it again",
+            file.display(),
+            transcript.format
+        );
+        Ok(transcript)
+    }
+}
