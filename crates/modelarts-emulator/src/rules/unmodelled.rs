@@ -59,7 +59,7 @@ pub(super) const UNMODELLED: &[Line] = &[
     ("tasks[].algorithm.job_config.parameters[].i18n_description.description", Text, Optional, Silent),
     ("tasks[].algorithm.job_config.inputs", List, Optional, Acted),
     ("tasks[].algorithm.job_config.inputs[]", Object, Required, Acted),
-    ("tasks[].algorithm.job_config.inputs[].name", Text, Required, Acted),
+    ("tasks[].algorithm.job_config.inputs[].name", Text, Optional, Acted),
     ("tasks[].algorithm.job_config.inputs[].description", Text, Optional, Silent),
     ("tasks[].algorithm.job_config.inputs[].local_dir", Text, Optional, Acted),
     ("tasks[].algorithm.job_config.inputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
