@@ -64,12 +64,10 @@ pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
         "/spec/asset_model",
     ];
     match model.iter().find(|model| given(model)) {
-        Some(model) if !code.iter().any(|code| given(code)) => {
-            Err(ApiError::not_modelled(format!(
-                "fine-tuning ({} in a job without code, command or image to run)",
-                model[1..].replace('/', ".")
-            )))
-        }
+        Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
+            "fine-tuning ({} in a job without code, command or image to run)",
+            model[1..].replace('/', ".")
+        ))),
         _ => Ok(()),
     }
 }
