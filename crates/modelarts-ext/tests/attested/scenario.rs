@@ -52,6 +52,7 @@ impl Scenario {
             .timing(Timing::documented())
             .clock(Arc::new(ManualClock::at(SystemTime::now())))
             .datasets(datasets.path())
+            .nfs_root(datasets.path().join("nfs"))
             .pool(modelarts_emulator::Pool::new("pool-cpu", PoolKind::Cpu, 16))
             .pool(modelarts_emulator::Pool::new("pool-gpu", PoolKind::Gpu, 16))
             .start()
