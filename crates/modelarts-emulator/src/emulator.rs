@@ -505,7 +505,7 @@ impl Builder {
     }
 
     /// The directory of NFS servers: what `server:/path` exports is `server/path` in there, made
-    /// if it does not exist. Default: there are none, jobs that mount them are refused.
+    /// if it does not exist. Default: `nfs` in the data directory.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs = Some(path.into());
         self
@@ -609,7 +609,7 @@ impl Builder {
                 let settings = Settings {
                     obs: obs.clone(),
                     datasets: self.datasets.clone(),
-                    nfs: self.nfs.clone(),
+                    nfs: self.nfs.unwrap_or_else(|| data.root().join("nfs")),
                     url: format!("http://{address}"),
                     log_cap: self.log_cap,
                     least_disk: self.least_disk,
@@ -664,7 +664,6 @@ impl Builder {
                 encrypted: self.encrypted,
                 organizations: self.organizations,
                 datasets: self.datasets,
-                nfs: self.nfs.is_some(),
                 obs: obs.clone(),
                 strict: self.strict,
             },

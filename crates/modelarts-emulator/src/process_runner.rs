@@ -44,14 +44,18 @@ pub(crate) struct ProcessRunner {
     meter: Arc<Meter>,
 }
 
-/// What a runner is told at the start.
+/// The program of a fine-tuning job, whose code and model are the platform's.
+const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
+    the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
+
+/// Settings of the runner.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) obs: Confined,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
     /// `<server>/<path>` are file systems in here.
-    pub(crate) nfs: Option<PathBuf>,
+    pub(crate) nfs: PathBuf,
     /// Where the emulator listens: `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
     /// The most bytes of a log.
@@ -135,12 +139,9 @@ impl ProcessRunner {
         let real = match &volume.source {
             VolumeSource::Obs(path) => self.settings.obs.directory(&path.relative())?,
             VolumeSource::Nfs(server) => {
-                let Some(root) = &self.settings.nfs else {
-                    return Err(io::Error::other("there are no NFS servers"));
-                };
                 let (server, path) = server.split_once(':').unwrap_or((server, ""));
                 let below = Path::new(server).join(path.trim_start_matches('/'));
-                Confined::create(root)?.directory(&below)?
+                Confined::create(&self.settings.nfs)?.directory(&below)?
             }
         };
         let place = volume.local_path.trim_matches('/');
@@ -202,6 +203,10 @@ impl ProcessRunner {
             // What follows the command is its $0 and its "$@".
             Start::Command(command) => {
                 let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
+                (OsString::from("bash"), arguments.to_vec())
+            }
+            Start::FineTuning => {
+                let arguments = ["-c", NO_FINE_TUNING, "bash"].map(OsString::from);
                 (OsString::from("bash"), arguments.to_vec())
             }
         };

@@ -35,10 +35,27 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
         shown["tasks"] = roles.map(|role| roles::render(role)).collect();
     }
     give_back(&mut shown, &given);
+    if matches!(job.request.start, Start::FineTuning) {
+        hide_tuning(&mut shown);
+    }
     if job.state == State::Running {
         add_endpoints(&mut shown, job, &given);
     }
     shown
+}
+
+/// Removes the members of a fine-tuning job that no answer shows, as the authors of the vendor's
+/// Terraform provider note.
+fn hide_tuning(shown: &mut Value) {
+    for (parent, name) in [
+        ("algorithm", "inputs"),
+        ("spec", "output_model"),
+        ("spec", "asset_model"),
+    ] {
+        if let Some(parent) = shown[parent].as_object_mut() {
+            parent.remove(name);
+        }
+    }
 }
 
 /// Gives members back as they came.
@@ -175,6 +192,7 @@ fn algorithm(request: &JobRequest) -> Value {
     match &request.start {
         Start::BootFile { file, .. } => put("boot_file", file.to_string().into()),
         Start::Command(command) => put("command", command.as_str().into()),
+        Start::FineTuning => None,
     };
     if !request.parameters.is_empty() {
         put(

@@ -18,7 +18,7 @@ use crate::flavors::Flavor;
 use crate::home::{DEFAULT_LOCAL_CODE_DIR, HomePath};
 use crate::obs::ObsPath;
 use crate::roles;
-use crate::rules::Annotations;
+use crate::rules::{self, Annotations};
 use crate::tuning::Tuning;
 
 /// `spec.runtime_type` of a job whose request does not say.
@@ -72,6 +72,8 @@ pub(crate) enum Start {
     },
     /// `bash -c <command>`, from a custom image.
     Command(String),
+    /// The platform's own code, which the emulator does not have.
+    FineTuning,
 }
 
 impl Default for Start {
@@ -131,7 +133,7 @@ impl JobRequest {
             None => None,
         };
         let engine = engine(&algorithm)?;
-        let (code_dir, start) = start(&algorithm)?;
+        let (code_dir, start) = start(&given, &algorithm)?;
         // An engine of version 1 knows no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match algorithm.text_of(name)? {
@@ -296,7 +298,7 @@ fn engine(algorithm: &Field<'_>) -> Result<Map<String, Value>, ApiError> {
     Ok(given)
 }
 
-fn start(algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
+fn start(given: &Value, algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
     if algorithm
         .text_of("code_dir")?
         .is_some_and(|path| path.starts_with("file://"))
@@ -321,6 +323,7 @@ fn start(algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
+            None if rules::tuned(given).is_some() => Start::FineTuning,
             None => return Err(ApiError::command_and_image()),
         },
     };

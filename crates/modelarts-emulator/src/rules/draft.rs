@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::ignored::is_empty;
 use crate::cloud::Cloud;
 use crate::confined::Confined;
 use crate::engines::Engine;
@@ -22,8 +23,6 @@ pub(crate) struct Terms {
     pub(crate) organizations: BTreeSet<String>,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
-    /// Whether there are NFS servers.
-    pub(crate) nfs: bool,
     pub(crate) obs: Confined,
     /// Documented fields without an effect here are refused.
     pub(crate) strict: bool,
@@ -41,6 +40,18 @@ pub(crate) struct Draft<'a> {
     pub(crate) is_algorithm: bool,
     /// Whether the user may ask for priority 3.
     pub(crate) may_prioritise: bool,
+}
+
+/// The field by which a job names a model of the platform to tune.
+pub(crate) fn tuned(body: &Value) -> Option<&'static str> {
+    let fields = [
+        "/train_type",
+        "/ftjob_config",
+        "/spec/asset_id",
+        "/spec/asset_model",
+    ];
+    let given = |field: &&str| body.pointer(field).is_some_and(|value| !is_empty(value));
+    fields.into_iter().find(given)
 }
 
 impl<'a> Draft<'a> {
@@ -64,8 +75,7 @@ impl<'a> Draft<'a> {
 
     /// True for a job that tunes a model of the platform, which brings its own code.
     pub(crate) fn tunes(&self) -> bool {
-        let config = self.at("/ftjob_config").and_then(Value::as_object);
-        self.has("/train_type") || config.is_some_and(|config| !config.is_empty())
+        tuned(self.body).is_some()
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {

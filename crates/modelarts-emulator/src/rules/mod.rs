@@ -22,7 +22,7 @@ mod tests;
 mod unmodelled;
 mod volumes;
 
-pub(crate) use draft::{Draft, Terms};
+pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
 pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
 pub(crate) use names::is_name;
@@ -206,7 +206,6 @@ pub(crate) const RULES: &[Rule] = &[
 /// the rules, as those on code and data are not its own.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     shape::check(draft.body)?;
-    shape::refuse_fine_tuning(draft.body)?;
     for rule in RULES {
         match (rule.check)(draft) {
             Err(error) if rule.basis == Advice => {
@@ -226,7 +225,8 @@ pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
     roles::check(draft)?;
     shape::refuse_unmodelled(draft.body)?;
     if draft.terms.strict {
+        shape::refuse_fine_tuning(draft.body)?;
         ignored::refuse(draft.body)?;
     }
-    volumes::servers(draft)
+    Ok(())
 }

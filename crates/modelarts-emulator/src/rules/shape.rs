@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::draft::tuned;
 use super::fields::{Fate, Line, Need, Type, lines};
 use super::ignored::is_empty;
 use super::names::is_name;
@@ -57,13 +58,7 @@ pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
         "/algorithm/command",
         "/algorithm/engine",
     ];
-    let model = [
-        "/train_type",
-        "/ftjob_config",
-        "/spec/asset_id",
-        "/spec/asset_model",
-    ];
-    match model.iter().find(|model| given(model)) {
+    match tuned(body) {
         Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
             "fine-tuning ({} in a job without code, command or image to run)",
             model[1..].replace('/', ".")

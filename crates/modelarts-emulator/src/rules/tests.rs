@@ -71,7 +71,6 @@ fn place(cloud: Cloud) -> Place {
             encrypted: BTreeSet::from(["secret".to_owned()]),
             organizations: BTreeSet::new(),
             datasets: Some(datasets),
-            nfs: true,
             obs: Confined::create(&obs).unwrap(),
             strict: false,
         },

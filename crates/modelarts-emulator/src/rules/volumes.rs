@@ -156,13 +156,3 @@ pub(super) fn over_channel(draft: &Draft<'_>) -> Result<(), ApiError> {
     let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
     none_at(draft, |place| directories.contains(&place))
 }
-
-/// Not a rule of the service: without servers, the code would find an empty directory.
-pub(super) fn servers(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if !draft.terms.nfs && has_nfs(draft) {
-        return Err(ApiError::not_modelled(
-            "NFS servers unless it is started with a directory for them (--nfs-root)",
-        ));
-    }
-    Ok(())
-}

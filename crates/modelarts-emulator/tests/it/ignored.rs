@@ -221,26 +221,36 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
 }
 
 #[tokio::test]
-async fn a_job_without_anything_to_run_is_refused() {
-    for strict in [false, true] {
-        let site = Site::with(|builder| builder.strict(strict)).await;
-        let job = json!({
-            "kind": "job",
-            "metadata": {"name": "tune"},
-            "algorithm": {"inputs": [{"remote": {"dataset": {"id": "d", "dataset_proportion": 9}}}]},
-            "spec": {
-                "resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
-                "asset_id": "a",
-            },
-            "train_type": "LORA",
-        });
-        let reply = site.client.post("/training-jobs", &job).await;
-        assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
-        assert_eq!(
-            reply.json()["error_msg"],
-            "This emulator does not model fine-tuning (train_type in a job without code, command or image to run), so it refuses instead of guessing what the service would do."
-        );
-    }
+async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
+    let job = json!({
+        "kind": "job",
+        "metadata": {"name": "tune"},
+        "algorithm": {},
+        "spec": {
+            "resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1},
+            "asset_id": "a",
+        },
+        "train_type": "LORA",
+    });
+    let site = Site::start().await;
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(header(&reply), Some("spec.asset_id,train_type"));
+    let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
+    site.emulator.settled(&id).await;
+    assert_eq!(site.phase(&id).await, "Failed");
+    assert_eq!(
+        site.log(&id).await,
+        "modelarts-emulator: this job tunes a model of the platform; the emulator has none, \
+         so the job fails. Jobs of --runner simulated follow a script.\n"
+    );
+
+    let strict = Site::with(|builder| builder.strict(true)).await;
+    let reply = strict.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    assert_eq!(
+        reply.json()["error_msg"],
+        "This emulator does not model fine-tuning (train_type in a job without code, command or image to run), so it refuses instead of guessing what the service would do."
+    );
 }
 
 #[tokio::test]

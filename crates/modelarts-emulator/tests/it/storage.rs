@@ -45,14 +45,18 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     assert_eq!(site.get("bucket/pfs/b"), "from pfs");
     assert!(nfs.path().join("10.0.0.1/share/a").exists());
 
+    // Without a directory for them, servers are in the data directory.
     let without = Site::start().await;
-    let mut job = without.script("none", "");
+    let script = "import os\nopen(os.environ['MA_HOME'] + '/x/a', 'w').write('kept')";
+    let mut job = without.script("none", script);
     job["spec"] = json!({
         "resource": {"pool_id": "pool-cpu"},
-        "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/x", "local_path": "/mnt/x"}}],
+        "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/x", "local_path": "/home/ma-user/x"}}],
     });
-    let reply = without.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let id = without.run(&job).await;
+    assert_eq!(without.phase(&id).await, "Completed");
+    let kept = without.emulator.data_dir().join("nfs/10.0.0.1/x/a");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "kept");
 }
 
 #[tokio::test]

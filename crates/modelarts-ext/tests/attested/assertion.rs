@@ -46,7 +46,7 @@ impl Assertion {
                 let expected = scenario.resolve(&self.value);
                 !found.is_empty()
                     && match expected {
-                        Some(expected) => found.iter().all(|value| **value == expected),
+                        Some(expected) => found.iter().all(|value| are_equal(value, &expected)),
                         None => found.windows(2).all(|pair| pair[0] == pair[1]),
                     }
             }
@@ -88,4 +88,12 @@ impl Assertion {
         };
         Err(format!("{}{expected}", serde_json::json!(found)))
     }
+}
+
+/// Equality in which 2 is 2.0: types of numbers may be of either kind.
+fn are_equal(one: &Value, other: &Value) -> bool {
+    one == other
+        || one
+            .as_f64()
+            .is_some_and(|number| Some(number) == other.as_f64())
 }

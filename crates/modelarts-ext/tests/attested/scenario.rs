@@ -52,8 +52,11 @@ impl Scenario {
             .timing(Timing::documented())
             .clock(Arc::new(ManualClock::at(SystemTime::now())))
             .datasets(datasets.path())
-            .nfs_root(datasets.path().join("nfs"))
-            .pool(modelarts_emulator::Pool::new("pool-cpu", PoolKind::Cpu, 16))
+            .pool(modelarts_emulator::Pool::new(
+                "pool-heron-3c7e",
+                PoolKind::Cpu,
+                16,
+            ))
             .pool(modelarts_emulator::Pool::new("pool-gpu", PoolKind::Gpu, 16))
             .start()
             .await
@@ -101,7 +104,7 @@ impl Scenario {
             let value = match substitute.from.as_str() {
                 "a workspace" => WORKSPACE.into(),
                 "the pool" => match entry.set_up.pool.unwrap() {
-                    Pool::Cpu => "pool-cpu".into(),
+                    Pool::Cpu => "pool-heron-3c7e".into(),
                     Pool::Gpu => "pool-gpu".into(),
                 },
                 // The emulator takes any.
