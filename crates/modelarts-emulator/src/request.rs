@@ -175,7 +175,7 @@ impl JobRequest {
         })
     }
 
-    /// What its tasks run: the roles of a heterogeneous job, or the job itself.
+    /// The requests that its tasks run: the roles of a heterogeneous job, or the job itself.
     pub(crate) fn parts(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),

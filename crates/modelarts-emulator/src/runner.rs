@@ -34,9 +34,9 @@ pub enum RunnerKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) job_id: String,
-    /// What the whole job is asked to be.
+    /// The request for the whole job.
     pub(crate) job: Arc<JobRequest>,
-    /// What this worker is to run: one of the [parts](JobRequest::parts) of the job.
+    /// The request that this worker runs: one of the [parts](JobRequest::parts) of the job.
     pub(crate) request: Arc<JobRequest>,
     /// Among all workers of the job.
     pub(crate) rank: u32,

@@ -96,7 +96,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// What the service takes offsets for: [`Offset::PageIndex`], if nothing is said, as the
+    /// The unit of `offset` in the service: [`Offset::PageIndex`], if nothing is said, as the
     /// developers of Huawei Cloud's service confirmed, or [`Offset::Record`], as references
     /// call it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {

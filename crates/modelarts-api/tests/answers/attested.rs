@@ -212,7 +212,7 @@ pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str
         .collect()
 }
 
-/// What an answer of an operation holds at a path such as `spec.volumes[0].nfs`.
+/// The schema of an answer at a path such as `spec.volumes[0].nfs`.
 pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Result<Kind, String> {
     let (_, operation) = operation(root, id);
     let answers = operation["responses"].as_object().unwrap();
@@ -246,7 +246,7 @@ pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Resu
     Ok(kind)
 }
 
-/// Whether a value can be what the description says.
+/// True if the description admits the value.
 fn fits(kind: &Kind, value: &Value) -> bool {
     match kind {
         Kind::Integer => value.is_i64(),

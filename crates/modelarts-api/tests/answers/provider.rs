@@ -1,4 +1,4 @@
-//! What the vendor's Terraform provider sends, reads and waits for
+//! The requests, fields and states that the vendor's Terraform provider relies on
 //! (`openapi/attested/provider.json`), held against the description.
 
 use std::collections::BTreeMap;
