@@ -15,7 +15,7 @@ use crate::{
 
 impl Job {
     /// Begins to make a job like this one under another name, to be changed and
-    /// submitted. The job is looked at again for that.
+    /// submitted. One call reads the job's details anew.
     ///
     /// Everything that the service says about the job is kept, also fields that no
     /// document names: [`check`](CreateJob::check) warns of those, and
@@ -23,6 +23,10 @@ impl Job {
     /// what the service sets itself (status, ids, times, addresses), and what says
     /// nothing: null, empty text, empty lists. Code and engine stay beside the id of an
     /// algorithm: they may be the job's own.
+    ///
+    /// The details of a fine-tuning job have neither `train_type` nor `spec.asset_id`: set
+    /// them again with [`fine_tuning`](CreateJob::fine_tuning) and
+    /// [`asset`](CreateJob::asset).
     ///
     /// # Errors
     /// As [`TrainingJobs::get`](crate::TrainingJobs::get).
@@ -64,7 +68,14 @@ fn request_of(shown: &Value) -> Value {
         }
     }
     // Plain jobs are answered with a configuration that configures nothing.
-    let tuned = ["ft_job_uuid", "ft_train_type", "model_type"]
+    let settings = [
+        "ft_job_uuid",
+        "ft_train_type",
+        "model_type",
+        "task_env",
+        "checkpoint_config",
+    ];
+    let tuned = settings
         .iter()
         .any(|name| body.pointer(&format!("/ftjob_config/{name}")).is_some());
     if !tuned {
@@ -73,8 +84,8 @@ fn request_of(shown: &Value) -> Value {
     body
 }
 
-/// What of an answer a request says again, in the shape that requests have. `path` is the
-/// general name of the field.
+/// The part of an answer that a request can carry, in the shape that requests have. `path` is
+/// the general name of the field.
 fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
     match (shape, shown) {
         (_, Value::Null) => None,
@@ -88,7 +99,7 @@ fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
                 if is_answer_only(&path) {
                     continue;
                 }
-                // What nobody knows is kept as it came.
+                // A field that no document names stays as it came.
                 let known = limits::fields(schema).find(|field| field.name == name);
                 let shape = known.map_or(Shape::Any, |field| field.shape);
                 if let Some(value) = keep(shape, &path, name, member) {

@@ -397,6 +397,41 @@ async fn what_the_service_shows_is_sent_again() {
     assert_eq!(copy.check().violations, []);
 }
 
+/// The request of a fine-tuning job that ran on the service.
+const FINE_TUNING: &str = include_str!("../../../openapi/attested/bodies/job-fine-tuning.json");
+
+/// The details of that job: answers have no `train_type` and no `spec.asset_id`.
+fn shown_fine_tuning() -> Value {
+    let answer = json!({
+        "metadata": {"id": "j"},
+        "status": {"phase": "Completed"},
+        "train_type": null,
+        "spec": {"asset_id": null},
+        "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
+    });
+    patched(&serde_json::from_str(FINE_TUNING).unwrap(), &answer)
+}
+
+#[tokio::test]
+async fn a_fine_tuning_job_is_copied_with_its_configuration() {
+    let copy = copied(&shown_fine_tuning()).await;
+    let mut expected: Value = serde_json::from_str(FINE_TUNING).unwrap();
+    expected["metadata"]["name"] = "again".into();
+    expected["ftjob_config"]["train_process"] = 0.into();
+    take(&mut expected, "train_type");
+    take(&mut expected["spec"], "asset_id");
+    assert_eq!(copy.body(), expected);
+    assert_eq!(copy.check().violations, []);
+
+    let config = serde_json::from_value(expected["ftjob_config"].clone()).unwrap();
+    let again = copy.fine_tuning("SFT".parse().unwrap(), config).asset("a");
+    assert_eq!(again.check().violations, []);
+}
+
+fn take(object: &mut Value, name: &str) {
+    object.as_object_mut().unwrap().remove(name).unwrap();
+}
+
 /// Fields that no document names, at every level, as a newer service may show them.
 const NEW: &str = r#"{
     "kind": "job", "billing_mode": {"plan": "monthly", "note": null},
