@@ -1,7 +1,7 @@
 //! Jobs made from jobs.
 
 use modelarts_api::Shape;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     answer_only::is_answer_only,
@@ -39,9 +39,9 @@ impl Job {
     }
 }
 
-/// The request that makes such a job.
-fn request_of(shown: &Value) -> Value {
-    let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_default();
+/// The request that makes a job like the one with these details.
+pub(crate) fn request_of(shown: &Value) -> Value {
+    let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_else(|| json!({}));
     // Only images of one's own are told a user.
     if body.pointer("/algorithm/engine/image_url").is_none() {
         document::remove(&mut body, "algorithm.engine.run_user");

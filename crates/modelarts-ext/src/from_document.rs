@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     answer_only::is_answer_only,
+    copy::request_of,
     create::CreateJob,
     error::Error,
     job::TrainingJobs,
@@ -17,8 +18,10 @@ use crate::{
 
 impl TrainingJobs {
     /// Begins to make the job that a JSON text describes: the body of a request, as
-    /// [`CreateJob::body`] gives it, or the details of a job. Fields that only answers have,
-    /// such as `status`, are not sent; [`CreateJob::check`] names each in a warning.
+    /// [`CreateJob::body`] gives it, or the details of a job, which are recognized by fields
+    /// that only answers have, such as `status`. Of details the request is that of
+    /// [`Job::copy_as`](crate::Job::copy_as); those fields are not sent, and
+    /// [`CreateJob::check`] names each in a warning.
     ///
     /// # Errors
     /// The text is no JSON or has a key twice: the error has the line. The text has fields that
@@ -69,6 +72,10 @@ fn body_of(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     }
     if let Value::Object(members) = &mut body {
         members.entry("kind").or_insert_with(|| "job".into());
+    }
+    // The details of a job.
+    if !found.warnings.is_empty() {
+        body = request_of(&body);
     }
     Ok((body, found.warnings))
 }

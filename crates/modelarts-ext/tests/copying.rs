@@ -432,6 +432,45 @@ fn take(object: &mut Value, name: &str) {
     object.as_object_mut().unwrap().remove(name).unwrap();
 }
 
+/// The request that `from_json` and `from_yaml` make of these details, which `copy_as` makes too.
+async fn assert_read_as_copied(details: &Value) {
+    let mut copy = copied(details).await.body();
+    copy["metadata"]["name"] = details["metadata"]["name"].clone();
+    let (client, text) = (client(), details.to_string());
+    let jobs = client.training_jobs();
+    assert_eq!(jobs.from_json(&text).unwrap().body(), copy);
+    assert_eq!(jobs.from_yaml(&text).unwrap().body(), copy);
+}
+
+#[tokio::test]
+async fn details_in_a_document_become_the_request_that_a_copy_is() {
+    assert_read_as_copied(&shown()).await;
+    assert_read_as_copied(&shown_fine_tuning()).await;
+    let plain = json!({
+        "kind": "job",
+        "metadata": {"id": "j", "name": "a", "description": "",
+            "training_experiment_reference": {"id": "e", "name": "bert-tests"}},
+        "status": {"phase": "Completed"},
+        "algorithm": {
+            "code_dir": "/bucket/code/", "boot_file": "/bucket/code/a.py", "inputs": [],
+            "engine": {"engine_id": "e", "image_url": "", "run_user": "1102"},
+            "parameters": [{"name": "p", "value": ""}],
+        },
+        "spec": {
+            "resource": {"flavor_id": "f", "node_count": 1},
+            "schedule_policy": {"priority": 0},
+        },
+        "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
+    });
+    assert_read_as_copied(&plain).await;
+    // A request that somebody wrote is sent as it is written.
+    let mut written = plain;
+    take(&mut written, "status");
+    take(&mut written["metadata"], "id");
+    let job = client().training_jobs().from_value(&written).unwrap();
+    assert_eq!(job.body(), written);
+}
+
 /// Fields that no document names, at every level, as a newer service may show them.
 const NEW: &str = r#"{
     "kind": "job", "billing_mode": {"plan": "monthly", "note": null},
