@@ -1,5 +1,5 @@
-//! What the description says about codes of the service, held against what our errors
-//! say about them.
+//! The codes of the service in the description, compared with what the client's errors say
+//! about them.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,26 @@ fn error(row: &Row) -> Error {
     }
     let mut body = ApiError::default();
     body.error_code = Some(row.code.clone());
+    if row.code == OBS_PATH {
+        body.error_msg = Some("Invalid obs path: /b/in/, reason: not a directory.".into());
+    }
     Error::service(row.status, &body)
+}
+
+/// The code of several faults of a path in OBS; the reason tells which may pass.
+const OBS_PATH: &str = "ModelArts.2791";
+
+#[test]
+fn only_a_directory_that_is_not_seen_may_be_there_later() {
+    let retryable = |reason: &str| {
+        let mut body = ApiError::default();
+        body.error_code = Some(OBS_PATH.into());
+        body.error_msg = Some(format!("Invalid obs path: /b/in/, reason: {reason}."));
+        Error::service(400, &body).is_retryable()
+    };
+    assert!(retryable("not a directory"));
+    assert!(!retryable("the bucket is encrypted"));
+    assert!(!retryable("must start with obs:// or /"));
 }
 
 fn asks_for_a_new_token(row: &Row) -> bool {
@@ -53,7 +72,7 @@ fn asks_for_a_new_token(row: &Row) -> bool {
     refusal::read(status, body.as_bytes()) == Some(refusal::Refusal::Expired)
 }
 
-/// After these nobody knows whether something was made. The call is not sent again, as
+/// After these, something may have been made. The call is not sent again, as
 /// the description says; that the same call may succeed later is true all the same.
 fn may_have_been_made(row: &Row) -> bool {
     row.effect == "create" && matches!(row.status, 408 | 500)

@@ -81,10 +81,9 @@ const NOT_READY: [&str; 8] = [
     "ModelArts.2883",
     "ModelArts.2887",
 ];
-/// Codes whose status does not say that they pass: inputs were not found, which happens
-/// under load to those that are there, the size of a channel took too long to find out, the
-/// state changed underneath the call.
-const PASSING: [&str; 3] = ["ModelArts.2791", "ModelArts.2835", "ModelArts.2878"];
+/// Codes whose status does not say that they pass: the size of a channel took too long to find
+/// out, the state changed underneath the call.
+const PASSING: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
 /// Service codes for calls that come too often.
 const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
 /// The number of the gateway's code for that.
@@ -378,9 +377,19 @@ impl Error {
                     || self.is_not_ready()
                     || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
                     || self.code().is_some_and(|code| PASSING.contains(&code))
+                    || self.is_directory_unseen()
             }
             _ => false,
         }
+    }
+
+    /// An input is no directory, which the service under load has said of directories that are
+    /// there. The same code tells of a malformed path or an encrypted bucket: those stay.
+    fn is_directory_unseen(&self) -> bool {
+        self.code() == Some("ModelArts.2791")
+            && self
+                .message()
+                .is_some_and(|message| message.contains("not a directory"))
     }
 
     /// The same request would be answered in the same way.
