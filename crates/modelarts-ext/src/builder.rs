@@ -241,7 +241,8 @@ impl ClientBuilder {
     /// Default: the one that `MODELARTS_CLOUD` names in the
     /// [environment](Self::from_env), else the one that the endpoint belongs to; if that is
     /// in neither cloud's domain, such as an emulator on this machine, the one that the
-    /// region, or else the address of IAM belongs to; else Huawei Cloud.
+    /// region, or else the address of IAM belongs to; else Huawei Cloud. A variable that names
+    /// another cloud than that of the endpoint is logged as a warning.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

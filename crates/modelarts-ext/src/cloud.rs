@@ -17,30 +17,53 @@ pub enum Cloud {
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// The cloud that the environment names.
-    pub(crate) fn named(environment: &Environment) -> Result<Option<Self>, Error> {
-        match environment.get(VARIABLE).as_deref() {
-            None => Ok(None),
-            Some("huawei") => Ok(Some(Self::Huawei)),
-            Some("otc") => Ok(Some(Self::Otc)),
-            Some(other) => Err(Error::config(format!(
-                "{VARIABLE} is {other:?}; set huawei for Huawei Cloud, otc for Open Telekom Cloud, \
-                 or nothing, and the endpoint says it"
-            ))),
+    /// The cloud that the environment names. That the endpoint is of the other one is logged.
+    pub(crate) fn named(environment: &Environment, endpoint: &str) -> Result<Option<Self>, Error> {
+        let Some(name) = environment.get(VARIABLE) else {
+            return Ok(None);
+        };
+        let Some(cloud) = [Self::Huawei, Self::Otc]
+            .into_iter()
+            .find(|cloud| cloud.name().eq_ignore_ascii_case(&name))
+        else {
+            return Err(Error::config(format!(
+                "{VARIABLE} must be huawei or otc, not {name:?}; unset it to take the cloud of \
+                 the endpoint"
+            )));
+        };
+        if let Some(other) = Self::of_address(endpoint).filter(|other| *other != cloud) {
+            tracing::warn!(
+                "{VARIABLE} names {}, but the endpoint {endpoint} is of {}; the variable decides",
+                cloud.name(),
+                other.name()
+            );
+        }
+        Ok(Some(cloud))
+    }
+
+    /// Its name in the variable.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Otc => "otc",
+            Self::Huawei => "huawei",
+        }
+    }
+
+    /// The cloud in whose domain an address is.
+    fn of_address(address: &str) -> Option<Self> {
+        match address {
+            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
+            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
+            _ => None,
         }
     }
 
     /// The cloud of an endpoint; of one in neither cloud's domain that of the region, else that of
     /// the address of IAM, else the default.
     pub(crate) fn of(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
-        let of_address = |address: &str| match address {
-            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
-            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
-            _ => None,
-        };
-        of_address(endpoint)
-            .or_else(|| of_address(&region::iam(region?)?))
-            .or_else(|| of_address(iam?))
+        Self::of_address(endpoint)
+            .or_else(|| Self::of_address(&region::iam(region?)?))
+            .or_else(|| Self::of_address(iam?))
             .unwrap_or_default()
     }
 

@@ -91,7 +91,7 @@ impl ClientBuilder {
         self.signing.check()?;
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
-            None => Cloud::named(&environment)?,
+            None => Cloud::named(&environment, endpoint.as_str())?,
         };
         let project = wishes.project.clone().or(found.project.clone());
         let given = found

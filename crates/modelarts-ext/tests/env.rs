@@ -340,6 +340,8 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
         ),
         (&[otc, named("huawei")], None, Cloud::Huawei),
         (&[huawei, named("otc")], None, Cloud::Otc),
+        (&[otc, named("Huawei")], None, Cloud::Huawei),
+        (&[huawei, named("OTC")], None, Cloud::Otc),
         (&[otc, named("")], None, Cloud::Otc),
         (&[huawei, named("huawei")], Some(Cloud::Otc), Cloud::Otc),
         (&[otc, named("otc")], Some(Cloud::Huawei), Cloud::Huawei),
@@ -354,7 +356,7 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
     }
     assert_eq!(
         problem(&[ENDPOINT, PROJECT, ak, sk, named("aws")]),
-        "MODELARTS_CLOUD is \"aws\"; set huawei for Huawei Cloud, otc for Open Telekom Cloud, or \
-         nothing, and the endpoint says it"
+        "MODELARTS_CLOUD must be huawei or otc, not \"aws\"; unset it to take the cloud of the \
+         endpoint"
     );
 }

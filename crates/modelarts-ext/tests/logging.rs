@@ -1,4 +1,4 @@
-//! Secrets do not get into logs.
+//! Logs have no secrets in them, and say that the named cloud is not the endpoint's.
 //!
 //! A program of its own, because `tracing` decides once for all threads whether
 //! anybody listens to a place in the code.
@@ -15,8 +15,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use modelarts_ext::Credentials;
+use modelarts_ext::{Client, Cloud, Credentials, Environment};
 use support::{Reply, Server, TestClock, json_answer, refused};
+use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 const SECRET_KEY: &str = "sk-hidden-1";
@@ -55,8 +56,8 @@ impl io::Write for Log {
     }
 }
 
-#[tokio::test(flavor = "current_thread")]
-async fn logs_show_no_secret() {
+/// All that this thread logs, while the guard lives.
+fn logged() -> (Log, DefaultGuard) {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -65,8 +66,54 @@ async fn logs_show_no_secret() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
+    let guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
+    (log, guard)
+}
 
+#[test]
+fn a_cloud_that_is_not_the_one_of_the_endpoint_is_logged() {
+    let (log, _guard) = logged();
+    let build = |endpoint: &str, named: &'static str, cloud: Option<Cloud>| {
+        let environment =
+            Environment::new(move |name| (name == "MODELARTS_CLOUD").then(|| named.to_owned()));
+        let mut builder = Client::builder()
+            .environment(environment)
+            .endpoint(endpoint)
+            .project_id("p")
+            .credentials(Credentials::keys("A", "S"));
+        if let Some(cloud) = cloud {
+            builder = builder.cloud(cloud);
+        }
+        builder.build().unwrap();
+    };
+    let otc = "https://modelarts.eu-de.otc.t-systems.com";
+    let huawei = "https://modelarts.cn-north-4.myhuaweicloud.com";
+    build(otc, "otc", None);
+    build(huawei, "huawei", None);
+    build("https://modelarts.internal.example", "otc", None);
+    build(otc, "huawei", Some(Cloud::Otc));
+    assert!(!log.text().contains("WARN"), "{}", log.text());
+    build(otc, "huawei", None);
+    build(huawei, "OTC", None);
+    let text = log.text();
+    let warnings: Vec<_> = text
+        .lines()
+        .filter_map(|line| Some(line.split_once("WARN")?.1.split_once(": ")?.1))
+        .collect();
+    assert_eq!(
+        warnings,
+        [
+            "MODELARTS_CLOUD names huawei, but the endpoint \
+             https://modelarts.eu-de.otc.t-systems.com/ is of otc; the variable decides",
+            "MODELARTS_CLOUD names otc, but the endpoint \
+             https://modelarts.cn-north-4.myhuaweicloud.com/ is of huawei; the variable decides",
+        ]
+    );
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn logs_show_no_secret() {
+    let (log, _guard) = logged();
     let mut signatures = Vec::new();
     for credentials in [
         Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN),
