@@ -1,4 +1,4 @@
-//! What only answers have: fields that the service sets, and that a job cannot be made with.
+//! Fields of answers only: the service sets them, and a job cannot be made with them.
 
 /// By their general names; what lies below such a field is not sent again either. A test holds
 /// the list against the description: each field of a shown job that no request has is here.
@@ -53,7 +53,7 @@ const FIELDS: &[&str] = &[
     "endpoints.mindstudio_insight",
 ];
 
-/// Whether only the service sets this field, given by its general name.
+/// True if only the service sets this field, given by its general name.
 pub(crate) fn is_answer_only(general: &str) -> bool {
     FIELDS.contains(&general)
 }

@@ -18,7 +18,7 @@ impl Job {
     /// described in every phase.
     ///
     /// # Errors
-    /// What the service refuses; a text that is too long, before it is sent.
+    /// A text that is too long, with nothing sent; a refusal of the service.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
         self.change(json!({"description": text.into()})).await
     }
@@ -27,7 +27,7 @@ impl Job {
     /// Only Huawei Cloud documents this.
     ///
     /// # Errors
-    /// What the service refuses; another priority, before it is sent.
+    /// Another priority, with nothing sent; a refusal of the service.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
         self.change(json!({"spec": policy})).await
@@ -61,8 +61,8 @@ impl TrainingJobs {
     /// ([`Job::delete`]).
     ///
     /// # Errors
-    /// What the service refuses. The hundreds before are deleted then; whether the
-    /// others of the same hundred are, is not documented.
+    /// A refusal of the service. The hundreds before are deleted then; of the others of the
+    /// same hundred no document says it.
     pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
         let jobs: Vec<_> = jobs
             .into_iter()

@@ -73,7 +73,7 @@ impl CreateJob {
         &self.client
     }
 
-    /// What is known about the algorithm that the job names.
+    /// The known facts about the algorithm that the job names.
     pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmFacts> {
         self.algorithm.as_ref()?.get(id)
     }
@@ -82,7 +82,7 @@ impl CreateJob {
         self.algorithm = Some(facts);
     }
 
-    /// What is known about the flavor that the job names.
+    /// The known facts about the flavor that the job names.
     pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorFacts> {
         self.flavor.as_ref()?.get(id)
     }
@@ -267,8 +267,8 @@ impl CreateJob {
     /// [`ClientBuilder::overall_timeout`](crate::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// What [`check`](Self::check) finds, with nothing sent: all of it is in
-    /// [`Error::violations`]. And what the service refuses. An error with
+    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
+    /// [`Error::violations`]. A refusal of the service. An error with
     /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
     /// found.
     pub async fn submit(mut self) -> Result<Job, Error> {

@@ -6,7 +6,7 @@ use modelarts_api::types::ApiError;
 
 use crate::{codes, mask::Mask, position::Position, violation::Violation};
 
-/// What went wrong with a call, and what is known about it.
+/// A failed call: its cause, and all that is known about it.
 ///
 /// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
 /// [`status`](Self::status), [`code`](Self::code), and so on.
@@ -31,7 +31,7 @@ struct Inner {
     position: Option<Position>,
 }
 
-/// What is known about the call that an error ended.
+/// The facts about the call that an error ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
     pub(crate) operation: Option<&'static str>,
@@ -58,7 +58,7 @@ pub enum ErrorKind {
     Timeout,
     /// The service answered with an error.
     Service,
-    /// What was asked for is not ready yet; ask again later.
+    /// The result is not ready yet; call again later.
     NotReady,
     /// The answer could not be understood.
     Decode,
@@ -117,7 +117,7 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// What is wrong with `what`, all of it; nothing was sent.
+    /// The rules that `what` breaks, all of them; nothing was sent.
     pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
         let rules = match violations.len() {
             1 => "a rule".to_owned(),
@@ -282,13 +282,13 @@ impl Error {
         self
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether the thing that was asked for does not exist. For jobs the service
+    /// True if the job, or whatever the call names, does not exist. For jobs the service
     /// says so with HTTP 400 and a code of its own.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
@@ -305,8 +305,8 @@ impl Error {
             }
     }
 
-    /// Whether the service itself says that the thing does not exist. A 404 may come
-    /// from a load balancer in front of it, too, and means little then.
+    /// As `is_not_found`, when the service itself says so: a 404 may come from a load balancer
+    /// in front of it, too, and means little then.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_not_found()
             && self
@@ -314,12 +314,12 @@ impl Error {
                 .is_some_and(|code| code.starts_with("ModelArts."))
     }
 
-    /// Whether it is a 404 that says nothing, such as a page of a load balancer.
+    /// True for a 404 without a code, such as a page of a load balancer.
     pub(crate) fn is_stray(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
-    /// Whether the service has no such operation. Gateways say so in many ways.
+    /// True if the service has no such operation. Gateways say so in many ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let known = self
             .code()
@@ -327,7 +327,7 @@ impl Error {
         matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
     }
 
-    /// Whether the service asks to slow down.
+    /// True if the service asks to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         let says_so = |code| {
@@ -336,25 +336,25 @@ impl Error {
         self.status() == Some(429) || self.code().is_some_and(says_so)
     }
 
-    /// Whether the state of the thing does not admit what was asked for.
+    /// True if the state of the job, or whatever the call names, does not admit the call.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409) || self.code() == Some("ModelArts.2751")
     }
 
-    /// Whether time ran out.
+    /// True if time ran out.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
     }
 
-    /// Whether the service does not accept the credentials, or there are none.
+    /// True if the service does not accept the credentials, or there are none.
     #[must_use]
     pub fn is_auth(&self) -> bool {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
     }
 
-    /// Whether what was asked for will exist or be possible later, such as the log of a
+    /// True if the result will exist or the call be possible later, such as the log of a
     /// job that is not running yet, or a node of a pool that is still starting.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
@@ -362,7 +362,7 @@ impl Error {
             || self.code().is_some_and(|code| NOT_READY.contains(&code))
     }
 
-    /// Whether the same call may succeed later without anything being changed.
+    /// True if the same call may succeed later without anything being changed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         if let Some(retryable) = self.0.retryable {
@@ -417,21 +417,20 @@ impl Error {
         Some(codes::lookup(self.code()?, self.status())?.name)
     }
 
-    /// What to do about it: what the service says, or else what is known about the
-    /// code.
+    /// Advice: that of the service, or else that for the code.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution()
             .or_else(|| Some(codes::lookup(self.code()?, self.status())?.advice))
     }
 
-    /// What the service said.
+    /// The message of the service.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.0.service_message.as_deref()
     }
 
-    /// What the service says can be done about it.
+    /// The service's advice.
     #[must_use]
     pub fn solution(&self) -> Option<&str> {
         self.0.solution.as_deref()
@@ -500,7 +499,7 @@ impl fmt::Display for Error {
             ErrorKind::Service => {
                 let message = inner.service_message.as_deref();
                 let message = message.unwrap_or("the service gave no reason").trim();
-                // What the gateway made of the request is told by the advice.
+                // The advice tells how the gateway read the request.
                 let message = message
                     .split_once(", canonicalRequest:")
                     .map_or(message, |(reason, _)| reason);

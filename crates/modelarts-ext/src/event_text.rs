@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::event_kind::EventKind;
 
-/// What a text says, if that is known.
+/// The kind of event that a text tells of, if it is known.
 pub(crate) fn read(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
@@ -19,7 +19,7 @@ pub(crate) fn read(message: &str) -> Option<EventKind> {
     }
 }
 
-/// What stands in brackets before the text: `[worker-0] [Duration: 3] …`,
+/// The brackets before the text: `[worker-0] [Duration: 3] …`,
 /// `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
@@ -106,14 +106,14 @@ fn cluster(object: &str, name: &str, text: &str) -> Option<EventKind> {
     })
 }
 
-/// What follows `start`, if the text begins with it, in any case.
+/// The text after `start`, if it begins with that, in any case.
 fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
     head.eq_ignore_ascii_case(start)
         .then(|| text[start.len()..].trim())
 }
 
-/// Whether the text is this sentence; the full stop may be missing.
+/// The text is this sentence, with or without its full stop.
 fn is(text: &str, sentence: &str) -> bool {
     after(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }

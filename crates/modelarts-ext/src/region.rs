@@ -131,7 +131,7 @@ impl Service {
 
 /// The endpoint of a service in a region: from the variable
 /// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from
-/// the tables. `None` when nobody knows the region.
+/// the tables. `None` for a region that none of them has.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,

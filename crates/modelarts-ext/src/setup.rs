@@ -117,7 +117,7 @@ impl ClientBuilder {
             let mut http = reqwest::Client::builder()
                 // A redirect would take the credentials to another place.
                 .redirect(reqwest::redirect::Policy::none())
-                // What is sent again is decided here, counted, and paid from the budget. With
+                // This crate decides, counts and pays from the budget what is sent again. With
                 // none to keep for itself, reqwest does not copy each request either.
                 .retry(reqwest::retry::never().max_retries_per_request(0))
                 .connect_timeout(connect_timeout)

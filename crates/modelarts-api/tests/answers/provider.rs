@@ -1,5 +1,5 @@
 //! The requests, fields and states that the vendor's Terraform provider relies on
-//! (`openapi/attested/provider.json`), held against the description.
+//! (`openapi/attested/provider.json`), compared with the description.
 
 use std::collections::BTreeMap;
 

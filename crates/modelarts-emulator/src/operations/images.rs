@@ -88,7 +88,7 @@ fn word<'a>(
 }
 
 /// Any job can be saved while it runs: on the service one without `runtime_type` was
-/// (openapi/attested/contradictions.md, number 11).
+/// (SOURCES.md, D-116).
 pub(super) fn create(call: &Call<'_>) -> Outcome {
     call.read(|_| ())?;
     let body = call.json()?;
