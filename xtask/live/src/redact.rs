@@ -1,10 +1,11 @@
-//! Takes out of calls all that tells whose they are.
+//! Replaces identifying values in recorded calls.
 //!
 //! A text stays only if it is known to be the service's own: a value of an enumeration, a
 //! number, a time, a text of the public catalogues (flavors, engines, categories of events,
 //! search algorithms), or a word of the description in a message. All others are replaced, each
 //! by the same placeholder wherever it occurs, which has the form of the original where that
-//! matters to the service: a UUID, digits, a path, a file with its extension.
+//! matters to the service: a UUID, digits, a path, a file with its extension. Values that the
+//! user chooses freely, such as those of environment variables, are replaced whatever they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,16 @@ const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
 const OWN: [&str; 6] = ["task", "order", "sort_by", "group_by", "engine", "flavor"];
 /// Maps whose keys are switches of the service, not names of the user.
 const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
+/// Fields with values of hyper-parameters and tags, which the user chooses freely.
+const VALUES: [&str; 5] = [
+    "value",
+    "valid_range",
+    "lower_bound",
+    "upper_bound",
+    "discrete_values",
+];
+/// Lists whose field `value` has numbers or words of the service.
+const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
 /// Headers of answers whose values tell nothing.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
 /// Directories of containers and schemes of paths.
@@ -56,7 +67,7 @@ const WELL_KNOWN: [&str; 15] = [
 /// The most of a log that is kept.
 const LOG: usize = 2000;
 
-/// Calls without what tells whose they are. `secrets` are known from elsewhere.
+/// Calls with placeholders for identifying values. `secrets` are known from elsewhere.
 pub fn redact(
     description: &Description,
     secrets: impl IntoIterator<Item = String>,
@@ -72,6 +83,8 @@ pub fn redact(
             .map(str::to_lowercase)
             .collect(),
         public: description.known_values(),
+        sent: description.sent_values(),
+        switches: description.switches(&SWITCHES),
         placeholders: BTreeMap::new(),
         counts: BTreeMap::new(),
         learning: true,
@@ -97,6 +110,10 @@ struct Redactor<'a> {
     words: BTreeSet<String>,
     /// The texts of the catalogues, and values of enumerations.
     public: BTreeSet<String>,
+    /// Values of the enumerations that occur in requests.
+    sent: BTreeSet<&'a str>,
+    /// Keys of annotations that the description names.
+    switches: BTreeSet<&'a str>,
     placeholders: BTreeMap<String, Placeholder>,
     counts: BTreeMap<String, usize>,
     /// Sentences are left for later, when all names are known.
@@ -114,9 +131,12 @@ struct Placeholder {
 #[derive(Clone, Copy)]
 struct Field<'a> {
     key: &'a str,
+    /// The value is one of the service's, also if the description does not know it.
     enumerated: bool,
     catalogue: bool,
     log: bool,
+    /// The user chooses the value freely.
+    private: bool,
 }
 
 impl<'a> Field<'a> {
@@ -126,6 +146,7 @@ impl<'a> Field<'a> {
             enumerated,
             catalogue: false,
             log: false,
+            private: false,
         }
     }
 }
@@ -164,7 +185,7 @@ impl Redactor<'_> {
                     .map(|(name, text)| (name.clone(), self.text(Field::of(name, false), text)));
                 (operation.path.clone(), values.collect())
             }
-            None => (self.path(exchange.url.path()), BTreeMap::new()),
+            None => (self.path(exchange.url.path(), false), BTreeMap::new()),
         };
         let operation = known.as_ref().map(|(operation, _)| *operation);
         let query = exchange.url.query_pairs().map(|(name, text)| {
@@ -233,6 +254,7 @@ impl Redactor<'_> {
                     enumerated: false,
                     catalogue: catalogue && answer.status == 200,
                     log,
+                    private: false,
                 };
                 call.answer = Some(self.value(schema, field, &body));
             }
@@ -247,7 +269,11 @@ impl Redactor<'_> {
         let facts = schema.map(|schema| description.facts(schema));
         match value {
             Value::String(text) => {
-                let enumerated = facts.is_some_and(|it| !it.known.is_empty());
+                // A user can send any text where an enumeration is open.
+                let enumerated = facts.is_some_and(|it| {
+                    let of_user = !it.known.is_disjoint(&self.sent);
+                    !it.known.is_empty() && (!of_user || self.is_known(text))
+                });
                 Value::String(self.text(
                     Field {
                         enumerated,
@@ -276,9 +302,22 @@ impl Redactor<'_> {
                         Some(Member::Free) | None => (None, false, false),
                     };
                     let keep = own || field.catalogue || !private && self.is_known(name);
+                    let of_user = match own {
+                        true => {
+                            VALUES.contains(&name.as_str()) && !SERVICE_VALUES.contains(&field.key)
+                        }
+                        false => {
+                            field.key != "attributes" && !self.switches.contains(name.as_str())
+                        }
+                    };
                     // A value in a map is what the map is; its own key may be private.
                     let key = if own { name } else { field.key };
-                    let value = self.value(schema, Field { key, ..field }, value);
+                    let member = Field {
+                        key,
+                        private: field.private || of_user,
+                        ..field
+                    };
+                    let value = self.value(schema, member, value);
                     let name = match keep {
                         true => name.clone(),
                         false => self.placeholder("key", name, false),
@@ -286,6 +325,10 @@ impl Redactor<'_> {
                     redacted.insert(name, value);
                 }
                 Value::Object(redacted)
+            }
+            Value::Bool(_) | Value::Number(_) if field.private && !field.catalogue => {
+                let masked = self.text(field, &value.to_string());
+                serde_json::from_str(&masked).unwrap_or_default()
             }
             other => other.clone(),
         }
@@ -303,17 +346,32 @@ impl Redactor<'_> {
         if field.catalogue {
             return self.sentence(text, true);
         }
+        if field.private {
+            return self.private(key, shape, text);
+        }
         if SENTENCES.iter().any(|end| key.ends_with(end)) {
             return self.sentence(text, false);
         }
         if self.public.contains(text) {
             return self.sentence(text, true);
         }
+        let code = key == "error_code" && is_token(text);
+        let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
+        let enumerated = field.enumerated && is_token(text);
+        if code || own || enumerated {
+            return text.to_owned();
+        }
+        // Tasks are named after their roles.
+        if key.contains("task")
+            && let Some((role, number)) = text.rsplit_once('-')
+            && number.bytes().all(|c| c.is_ascii_digit())
+            && let Some(known) = self.placeholders.get(role)
+        {
+            return format!("{}-{number}", known.text);
+        }
         if let Some(known) = self.known(text, false) {
             return known;
         }
-        let code = key == "error_code" && is_token(text);
-        let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
         let names = ["id", "name", "key"].iter().any(|end| key.ends_with(end));
         let plain = match shape {
             Shape::Time | Shape::Flag => true,
@@ -321,14 +379,32 @@ impl Redactor<'_> {
             Shape::Number => !names || text.len() < 4,
             _ => false,
         };
-        let enumerated = field.enumerated && is_token(text);
-        if code || own || plain || enumerated {
+        if plain {
             return text.to_owned();
         }
-        if text.contains('/') && !text.contains(char::is_whitespace) {
-            return self.path(text);
+        if is_path(text) {
+            return self.path(text, false);
         }
         self.placeholder(key, text, false)
+    }
+
+    /// A text of the same shape. Numbers and times are replaced in messages too, unless they are
+    /// so short that they occur everywhere.
+    fn private(&mut self, key: &str, shape: Shape, text: &str) -> String {
+        if is_path(text) {
+            return self.path(text, true);
+        }
+        let Some(masked) = text::masked(shape, text) else {
+            return self.placeholder(key, text, false);
+        };
+        if shape != Shape::Flag && text.len() > 3 {
+            let known = Placeholder {
+                text: masked.clone(),
+                segment: false,
+            };
+            self.placeholders.entry(text.to_owned()).or_insert(known);
+        }
+        masked
     }
 
     /// A sentence of the service: its words stay, names are replaced. In a `catalogue` all words
@@ -350,11 +426,11 @@ impl Redactor<'_> {
             let (chunk, tail) = chunk.split_at(chunk.len() - tail);
             match self.placeholders.get(chunk) {
                 _ if self.public.contains(chunk) => self.tokens(chunk, true, &mut redacted),
-                Some(known) if !catalogue && self.may_replace(chunk, known) => {
+                Some(known) if !catalogue && self.may_replace(chunk) => {
                     redacted.push_str(&known.text.clone());
                 }
                 _ if chunk.contains("://") || chunk.starts_with('/') && !catalogue => {
-                    redacted.push_str(&self.path(chunk));
+                    redacted.push_str(&self.path(chunk, false));
                 }
                 _ => self.tokens(chunk, catalogue, &mut redacted),
             }
@@ -377,14 +453,20 @@ impl Redactor<'_> {
         if token.is_empty() {
             return String::new();
         }
+        if let Some(known) = self.placeholders.get(token)
+            && !catalogue
+            && self.may_replace(token)
+        {
+            return known.text.clone();
+        }
         match Shape::of(token) {
             Shape::Number | Shape::Time | Shape::Flag => return token.to_owned(),
             Shape::Other => {}
             _ => return self.placeholder("id", token, false),
         }
         // A name inside of another, as in the names of pods.
-        let names = self.placeholders.iter().filter(|(name, known)| {
-            name.len() > 2 && self.may_replace(name, known) && find_word(token, name).is_some()
+        let names = self.placeholders.iter().filter(|(name, _)| {
+            name.len() > 2 && self.may_replace(name) && find_word(token, name).is_some()
         });
         let longest = names.max_by_key(|(name, _)| name.len());
         if let Some((name, known)) = longest.map(|(name, known)| (name.clone(), known.text.clone()))
@@ -414,13 +496,15 @@ impl Redactor<'_> {
         })
     }
 
-    /// A common word that happens to be the name of a directory stays in sentences.
-    fn may_replace(&self, name: &str, known: &Placeholder) -> bool {
-        !known.segment || !self.is_known(name)
+    /// A name that is made of the service's own words stays in sentences: mostly it is no name
+    /// there.
+    fn may_replace(&self, name: &str) -> bool {
+        !self.is_known(name)
     }
 
-    /// A path, an address, or the name of an image: each part is replaced.
-    fn path(&mut self, text: &str) -> String {
+    /// A path, an address, or the name of an image: each part is replaced. If it is `private`,
+    /// numbers are replaced too.
+    fn path(&mut self, text: &str, private: bool) -> String {
         let (text, query) = match text.split_once('?') {
             Some((text, query)) => (text, Some(query)),
             None => (text, None),
@@ -441,7 +525,9 @@ impl Redactor<'_> {
         for part in rest.split_inclusive(['/', ':']) {
             let segment = part.trim_end_matches(['/', ':']);
             if !segment.is_empty() {
-                redacted.push_str(&self.segment(first, segment));
+                let masked = private.then(|| text::masked(Shape::of(segment), segment));
+                let masked = masked.flatten();
+                redacted.push_str(&masked.unwrap_or_else(|| self.segment(first, segment)));
                 first = "dir";
             }
             redacted.push_str(&part[segment.len()..]);
@@ -528,6 +614,10 @@ fn blacked(text: &str) -> String {
         c => c,
     });
     shape.take(LOG).collect()
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains('/') && !text.contains(char::is_whitespace)
 }
 
 /// True if a text can be a value of an enumeration.

@@ -320,7 +320,7 @@ async fn a_session_has_no_names_and_compares_without_differences() {
         file.starts_with(code) && file.ends_with(".py"),
         "{code} {file}"
     );
-    assert_eq!(job["algorithm"]["parameters"][1]["value"], "20");
+    assert_eq!(job["algorithm"]["parameters"][1]["value"], "11");
     assert_eq!(job["status"]["phase"], "Completed");
     let log = answer(&transcript, "ShowTrainingJobLogsPreview");
     assert_eq!(log["content"], "xxxx-xxxxxx 00\nxxx xxxxxxxx\n");
