@@ -501,3 +501,52 @@ async fn a_session_that_was_refused_is_written_too() {
             .contains("plovers")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cloud_of_the_environment_is_written() {
+    let session = Session::start().await;
+    let mut command = session.command(&[]);
+    command.env("MODELARTS_CLOUD", "otc");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    assert!(output.await.unwrap().status.success());
+    assert_eq!(session.transcript()["cloud"], "otc");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_when_its_first_call_is_refused() {
+    let session = Session::start().await;
+    let mut command = session.command(&["--create", "--yes"]);
+    command.env("HUAWEICLOUD_SDK_SK", "sk-of-another");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("error: the first call was refused, and nothing else was sent; no transcript was written: "),
+        "{said}"
+    );
+    assert!(!session.file().exists());
+    // One line says where it reads, one is the error: no other step was begun.
+    assert_eq!(said.lines().count(), 2, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_when_there_is_no_connection() {
+    let session = Session::start().await;
+    let mut command = session.command(&[]);
+    // Nothing listens where a listener has just been closed.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    command.env("MODELARTS_ENDPOINT", format!("http://{closed}"));
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("error: the first call had no answer, and nothing else was sent; no transcript was written: "),
+        "{said}"
+    );
+    assert!(!session.file().exists());
+}
