@@ -181,8 +181,9 @@ impl Client {
         self.0.sender.deadline()
     }
 
-    /// Whose service it is.
-    pub(crate) fn cloud(&self) -> Cloud {
+    /// The cloud by whose rules jobs are checked and logs are read: the one that the builder or
+    /// `MODELARTS_CLOUD` names, else that of the endpoint.
+    pub fn cloud(&self) -> Cloud {
         self.0.cloud
     }
 

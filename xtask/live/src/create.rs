@@ -1,7 +1,7 @@
 //! One job, from its creation to its deletion.
 
 use std::{
-    io::{self, IsTerminal},
+    io::{self, BufRead, BufReader, IsTerminal},
     pin::pin,
     time::Duration,
 };
@@ -74,11 +74,11 @@ impl Create {
         self.create
     }
 
-    /// Refuses before anything is sent where nobody can be asked.
+    /// Refuses, before anything is sent, to create a job without `--yes` if stdin is no terminal.
     pub fn can_ask(&self) -> Result<()> {
         ensure!(
             !self.create || self.yes || io::stdin().is_terminal(),
-            "--create may cost money and nobody can be asked here, as stdin is no terminal; \
+            "--create may cost money, and the question cannot be asked, as stdin is no terminal; \
              --yes must be given too"
         );
         Ok(())
@@ -154,7 +154,7 @@ impl Create {
             client.endpoint(),
             self.budget_minutes,
         );
-        if self.yes || confirmed().await {
+        if self.yes || confirmed(BufReader::new(io::stdin())).await {
             return Ok(Some(job));
         }
         eprintln!("no job was created");
@@ -283,13 +283,13 @@ fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     })
 }
 
-/// Asks, on a thread that nobody waits for, as Ctrl-C says no.
-async fn confirmed() -> bool {
+/// Asks, and reads the answer on a detached thread, as Ctrl-C says no.
+async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     eprint!("Create it? [y/N] ");
     let (tell, told) = futures::channel::oneshot::channel();
     std::thread::spawn(move || {
         let mut answer = String::new();
-        let read = io::stdin().read_line(&mut answer);
+        let read = input.read_line(&mut answer);
         let _ = tell.send(read.map(|_| answer).unwrap_or_default());
     });
     match select(told, pin!(tokio::signal::ctrl_c())).await {
@@ -361,6 +361,24 @@ mod tests {
             cheapest(vec![of_pool]).unwrap_err().to_string(),
             "the service lists no flavor of the public pool; give --flavor"
         );
+    }
+
+    #[tokio::test]
+    async fn only_y_and_yes_create_the_job() {
+        for (answer, create) in [
+            ("y\n", true),
+            ("YES\r\n", true),
+            (" y ", true),
+            ("n\n", false),
+            ("\n", false),
+            ("", false),
+            ("yeah\n", false),
+            ("n\ny\n", false),
+        ] {
+            assert_eq!(confirmed(answer.as_bytes()).await, create, "{answer:?}");
+        }
+        // An answer that cannot be read is none.
+        assert!(!confirmed(&b"\xff\ny\n"[..]).await);
     }
 
     #[test]

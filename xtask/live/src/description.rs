@@ -353,7 +353,7 @@ pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
 fn of_members<'a>(members: &'a Map<String, Value>, found: &mut impl FnMut(&'a str)) {
     for (name, value) in members {
         found(name);
-        // Examples have names that somebody made up.
+        // Names in examples are invented.
         if !matches!(name.as_str(), "example" | "examples") {
             texts(value, found);
         }
@@ -367,6 +367,44 @@ impl Description {
         let schemas = schemas.into_iter().flat_map(Map::values);
         let known = schemas.flat_map(|schema| self.facts(schema).known);
         known.map(str::to_owned).collect()
+    }
+
+    /// The values of the enumerations that occur in requests.
+    pub fn sent_values(&self) -> BTreeSet<&str> {
+        let (mut seen, mut values) = (BTreeSet::new(), BTreeSet::new());
+        let mut left: Vec<&Value> = self
+            .operations
+            .iter()
+            .filter_map(|it| self.request(it))
+            .collect();
+        while let Some(schema) = left.pop() {
+            match schema {
+                Value::Array(list) => left.extend(list),
+                Value::Object(members) => {
+                    let known = schema["enum"].as_array().into_iter().flatten();
+                    values.extend(known.filter_map(Value::as_str));
+                    left.extend(members.values());
+                    if let Some(name) = schema["$ref"].as_str().filter(|it| seen.insert(*it)) {
+                        left.extend(self.root.pointer(name.trim_start_matches('#')));
+                    }
+                }
+                _ => {}
+            }
+        }
+        values
+    }
+
+    /// The keys that the description names in the text about the maps with these names.
+    pub fn switches(&self, maps: &[&str]) -> BTreeSet<&str> {
+        let schemas = self.root["components"]["schemas"].as_object();
+        let schemas = schemas.into_iter().flat_map(Map::values);
+        let texts = schemas.flat_map(|schema| {
+            let maps = maps.iter().map(|it| &schema["properties"][it]);
+            maps.filter_map(|it| it["description"].as_str())
+        });
+        texts
+            .flat_map(|it| it.split('`').skip(1).step_by(2))
+            .collect()
     }
 
     /// The words of the description, but for those of its examples.

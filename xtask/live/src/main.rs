@@ -110,12 +110,18 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     let host = Url::parse(client.endpoint()).ok();
     let host = host.and_then(|url| Some(url.host_str()?.to_owned()));
     let host = host.unwrap_or_default();
-    let cloud = cli.cloud.clone().or_else(|| cloud_of(&host));
+    let cloud = match client.cloud() {
+        Cloud::Otc => "otc",
+        _ => "huawei",
+    };
     eprintln!("reading from {}", client.endpoint());
     let result = tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        () = record::read_all(&client, cli.job.as_deref()) => Ok(()),
+        read = record::read_all(&client, cli.job.as_deref()) => {
+            read?;
+            Ok(())
+        }
     };
     let result = match result {
         Ok(()) if cli.create.is_wanted() => cli.create.run(&client).await,
@@ -124,7 +130,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     let answered = recorder.statuses();
     let secrets = secrets().chain([client.project_id().to_owned(), host]);
     let calls = redact::redact(&description, secrets, &recorder.take());
-    let transcript = Transcript::new(cloud, description.version(), calls);
+    let transcript = Transcript::new(cloud.to_owned(), description.version(), calls);
     let text = serde_json::to_string_pretty(&transcript)? + "\n";
     fs::write(file, text).with_context(|| file.display().to_string())?;
     eprintln!(
@@ -141,17 +147,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The cloud that a host belongs to.
-fn cloud_of(host: &str) -> Option<String> {
-    let cloud = match host {
-        host if host.contains(".myhuaweicloud.") => "huawei",
-        host if host.ends_with(".otc.t-systems.com") => "otc",
-        _ => return None,
-    };
-    Some(cloud.to_owned())
-}
-
-/// Values of the environment that say who the user is.
+/// Values of the environment that identify the user.
 fn secrets() -> impl Iterator<Item = String> {
     const PREFIXES: [&str; 3] = ["HUAWEICLOUD_", "OS_", "MODELARTS_"];
     const PARTS: [&str; 13] = [
@@ -163,17 +159,4 @@ fn secrets() -> impl Iterator<Item = String> {
         let secret = name.split('_').any(|part| PARTS.contains(&part));
         (ours && secret && value.len() > 2).then_some(value)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cloud_is_known_by_its_host() {
-        let cloud = |host| cloud_of(host).unwrap_or_default();
-        assert_eq!(cloud("modelarts.cn-north-4.myhuaweicloud.com"), "huawei");
-        assert_eq!(cloud("modelarts.eu-de.otc.t-systems.com"), "otc");
-        assert_eq!(cloud("127.0.0.1"), "");
-    }
 }

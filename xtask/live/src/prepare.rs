@@ -84,9 +84,10 @@ impl Replay {
         Ok(failed)
     }
 
-    /// The job as the transcript shows it, else a plain one under its id. The error says why not.
+    /// The job as the transcript shows it, or ended. Else a plain one under its id, which is
+    /// `missing`. The error says why it is not as shown.
     async fn seed(
-        &self,
+        &mut self,
         description: &Description,
         seed: &Value,
         job: &Value,
@@ -95,6 +96,7 @@ impl Replay {
         let schema = create.and_then(|it| description.request(it));
         let schema = schema.context("the description has no CreateTrainingJob")?;
         let mut body = described(description, schema, job);
+        count_nodes(&mut body, &job["status"]["tasks"]);
         if body["kind"].is_null() {
             body["kind"] = "job".into();
         }
@@ -109,6 +111,9 @@ impl Replay {
             ended
         };
         for seed in [&whole, &ended(&whole), &ended(seed)] {
+            if seed.get("job").is_none() {
+                self.missing.extend(id_of(job).map(str::to_owned));
+            }
             let seeds = Seeds::from_json(&json!({"jobs": [seed]}).to_string());
             let planted = match &seeds {
                 Ok(seeds) => self.emulator.seed(seeds).await.map_err(|it| it.to_string()),
@@ -177,6 +182,28 @@ fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
         }
     }
     seed
+}
+
+/// Adds to the roles of a job how many nodes they have, which answers do not show: each node has a
+/// task that is named after its role, such as `worker-0`.
+fn count_nodes(body: &mut Value, tasks: &Value) {
+    let names: Vec<&str> = tasks
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let roles = body.get_mut("tasks").and_then(Value::as_array_mut);
+    for role in roles.into_iter().flatten() {
+        let name = role["role"].as_str().unwrap_or_default();
+        let of_role = |it: &&&str| it.rsplit_once('-').is_some_and(|(role, _)| role == name);
+        let count = names.iter().filter(of_role).count();
+        if let Some(resource) = role.get_mut("task_resource").and_then(Value::as_object_mut)
+            && count > 0
+        {
+            resource.entry("node_count").or_insert(count.into());
+        }
+    }
 }
 
 /// The part of a value that a schema describes.

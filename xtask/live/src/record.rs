@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use anyhow::Context;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{Client, Error, Filter, Job, Page, Results, types::Phase};
 
@@ -12,7 +13,11 @@ const PAGES: usize = 2;
 
 /// Says on stderr how a step went. Its error is a finding, and the next step is tried.
 pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
-    match work.await {
+    said(name, work.await)
+}
+
+fn said<T>(name: &str, result: Result<T, Error>) -> Option<T> {
+    match result {
         Ok(value) => {
             eprintln!("  {name}");
             Some(value)
@@ -24,15 +29,34 @@ pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -
     }
 }
 
-/// Lists, catalogues, and all about one job that has ended.
-pub async fn read_all(client: &Client, job: Option<&str>) {
+/// Why no other call can succeed either: no answer, or a refusal of the gateway. Five refusals in
+/// a row lock the access key.
+fn hopeless(error: &Error) -> Option<&'static str> {
+    let of_service = error.code().is_some_and(|it| it.starts_with("ModelArts."));
+    match error.status() {
+        None => Some("the first call had no answer"),
+        Some(401 | 403) if !of_service => Some("the first call was refused"),
+        _ => None,
+    }
+}
+
+/// Lists, catalogues, and all about one job that has ended. Fails if the first call shows that the
+/// others would fail too.
+pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> {
+    let flavors = client.flavors(None).page_size(ROWS).in_flight(1).pages();
+    let flavors = two_pages(flavors).await;
+    if let Some(why) = flavors.as_ref().err().and_then(hopeless) {
+        let why = format!("{why}, and nothing else was sent; no transcript was written");
+        flavors.context(why)?;
+        return Ok(());
+    }
+    said("flavors", flavors);
     macro_rules! list {
         ($($name:literal: $list:expr,)*) => {
             $(step($name, two_pages($list.page_size(ROWS).in_flight(1).pages())).await;)*
         };
     }
     list! {
-        "flavors": client.flavors(None),
         "engines": client.engines(),
         "quotas": client.quotas(),
         "event categories": client.event_categories(),
@@ -61,6 +85,7 @@ pub async fn read_all(client: &Client, job: Option<&str>) {
     if let Some(job) = old {
         read_job(client, &job).await;
     }
+    Ok(())
 }
 
 /// The first pages. Later ones tell nothing new.

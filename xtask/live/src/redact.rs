@@ -1,10 +1,13 @@
-//! Takes out of calls all that tells whose they are.
+//! Replaces identifying values in recorded calls.
 //!
 //! A text stays only if it is known to be the service's own: a value of an enumeration, a
 //! number, a time, a text of the public catalogues (flavors, engines, categories of events,
 //! search algorithms), or a word of the description in a message. All others are replaced, each
 //! by the same placeholder wherever it occurs, which has the form of the original where that
-//! matters to the service: a UUID, digits, a path, a file with its extension.
+//! matters to the service: a UUID, digits, a path, a file with its extension. Values that the
+//! user chooses freely, such as those of environment variables, are replaced whatever they are.
+
+mod sentences;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::{
     description::{Declared, Description, Member, texts},
     recorder::Exchange,
-    text::{self, Shape, is_word_char},
+    text::{self, Shape},
     transcript::Call,
 };
 
@@ -33,30 +36,22 @@ const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
 const OWN: [&str; 6] = ["task", "order", "sort_by", "group_by", "engine", "flavor"];
 /// Maps whose keys are switches of the service, not names of the user.
 const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
+/// Fields with values of hyper-parameters and tags, which the user chooses freely.
+const VALUES: [&str; 5] = [
+    "value",
+    "valid_range",
+    "lower_bound",
+    "upper_bound",
+    "discrete_values",
+];
+/// Lists whose field `value` has numbers or words of the service.
+const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
 /// Headers of answers whose values tell nothing.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
-/// Directories of containers and schemes of paths.
-const WELL_KNOWN: [&str; 15] = [
-    "v2",
-    "home",
-    "ma-user",
-    "modelarts",
-    "inputs",
-    "outputs",
-    "user-job-dir",
-    "cache",
-    "tmp",
-    "usr",
-    "dev",
-    "bin",
-    "work",
-    ".",
-    "..",
-];
 /// The most of a log that is kept.
 const LOG: usize = 2000;
 
-/// Calls without what tells whose they are. `secrets` are known from elsewhere.
+/// Calls with placeholders for identifying values. `secrets` are known from elsewhere.
 pub fn redact(
     description: &Description,
     secrets: impl IntoIterator<Item = String>,
@@ -72,6 +67,8 @@ pub fn redact(
             .map(str::to_lowercase)
             .collect(),
         public: description.known_values(),
+        sent: description.sent_values(),
+        switches: description.switches(&SWITCHES),
         placeholders: BTreeMap::new(),
         counts: BTreeMap::new(),
         learning: true,
@@ -97,6 +94,10 @@ struct Redactor<'a> {
     words: BTreeSet<String>,
     /// The texts of the catalogues, and values of enumerations.
     public: BTreeSet<String>,
+    /// Values of the enumerations that occur in requests.
+    sent: BTreeSet<&'a str>,
+    /// Keys of annotations that the description names.
+    switches: BTreeSet<&'a str>,
     placeholders: BTreeMap<String, Placeholder>,
     counts: BTreeMap<String, usize>,
     /// Sentences are left for later, when all names are known.
@@ -114,9 +115,12 @@ struct Placeholder {
 #[derive(Clone, Copy)]
 struct Field<'a> {
     key: &'a str,
+    /// The value is one of the service's, also if the description does not know it.
     enumerated: bool,
     catalogue: bool,
     log: bool,
+    /// The user chooses the value freely.
+    private: bool,
 }
 
 impl<'a> Field<'a> {
@@ -126,6 +130,7 @@ impl<'a> Field<'a> {
             enumerated,
             catalogue: false,
             log: false,
+            private: false,
         }
     }
 }
@@ -164,7 +169,7 @@ impl Redactor<'_> {
                     .map(|(name, text)| (name.clone(), self.text(Field::of(name, false), text)));
                 (operation.path.clone(), values.collect())
             }
-            None => (self.path(exchange.url.path()), BTreeMap::new()),
+            None => (self.path(exchange.url.path(), false), BTreeMap::new()),
         };
         let operation = known.as_ref().map(|(operation, _)| *operation);
         let query = exchange.url.query_pairs().map(|(name, text)| {
@@ -233,6 +238,7 @@ impl Redactor<'_> {
                     enumerated: false,
                     catalogue: catalogue && answer.status == 200,
                     log,
+                    private: false,
                 };
                 call.answer = Some(self.value(schema, field, &body));
             }
@@ -247,7 +253,11 @@ impl Redactor<'_> {
         let facts = schema.map(|schema| description.facts(schema));
         match value {
             Value::String(text) => {
-                let enumerated = facts.is_some_and(|it| !it.known.is_empty());
+                // A user can send any text where an enumeration is open.
+                let enumerated = facts.is_some_and(|it| {
+                    let of_user = !it.known.is_disjoint(&self.sent);
+                    !it.known.is_empty() && (!of_user || self.is_known(text))
+                });
                 Value::String(self.text(
                     Field {
                         enumerated,
@@ -276,9 +286,22 @@ impl Redactor<'_> {
                         Some(Member::Free) | None => (None, false, false),
                     };
                     let keep = own || field.catalogue || !private && self.is_known(name);
+                    let of_user = match own {
+                        true => {
+                            VALUES.contains(&name.as_str()) && !SERVICE_VALUES.contains(&field.key)
+                        }
+                        false => {
+                            field.key != "attributes" && !self.switches.contains(name.as_str())
+                        }
+                    };
                     // A value in a map is what the map is; its own key may be private.
                     let key = if own { name } else { field.key };
-                    let value = self.value(schema, Field { key, ..field }, value);
+                    let member = Field {
+                        key,
+                        private: field.private || of_user,
+                        ..field
+                    };
+                    let value = self.value(schema, member, value);
                     let name = match keep {
                         true => name.clone(),
                         false => self.placeholder("key", name, false),
@@ -286,6 +309,10 @@ impl Redactor<'_> {
                     redacted.insert(name, value);
                 }
                 Value::Object(redacted)
+            }
+            Value::Bool(_) | Value::Number(_) if field.private && !field.catalogue => {
+                let masked = self.text(field, &value.to_string());
+                serde_json::from_str(&masked).unwrap_or_default()
             }
             other => other.clone(),
         }
@@ -303,17 +330,32 @@ impl Redactor<'_> {
         if field.catalogue {
             return self.sentence(text, true);
         }
+        if field.private {
+            return self.private(key, shape, text);
+        }
         if SENTENCES.iter().any(|end| key.ends_with(end)) {
             return self.sentence(text, false);
         }
         if self.public.contains(text) {
             return self.sentence(text, true);
         }
+        let code = key == "error_code" && is_token(text);
+        let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
+        let enumerated = field.enumerated && is_token(text);
+        if code || own || enumerated {
+            return text.to_owned();
+        }
+        // Tasks are named after their roles.
+        if key.contains("task")
+            && let Some((role, number)) = text.rsplit_once('-')
+            && number.bytes().all(|c| c.is_ascii_digit())
+            && let Some(known) = self.placeholders.get(role)
+        {
+            return format!("{}-{number}", known.text);
+        }
         if let Some(known) = self.known(text, false) {
             return known;
         }
-        let code = key == "error_code" && is_token(text);
-        let own = OWN.iter().any(|part| key.contains(part)) && self.is_known(text);
         let names = ["id", "name", "key"].iter().any(|end| key.ends_with(end));
         let plain = match shape {
             Shape::Time | Shape::Flag => true,
@@ -321,162 +363,32 @@ impl Redactor<'_> {
             Shape::Number => !names || text.len() < 4,
             _ => false,
         };
-        let enumerated = field.enumerated && is_token(text);
-        if code || own || plain || enumerated {
+        if plain {
             return text.to_owned();
         }
-        if text.contains('/') && !text.contains(char::is_whitespace) {
-            return self.path(text);
+        if is_path(text) {
+            return self.path(text, false);
         }
         self.placeholder(key, text, false)
     }
 
-    /// A sentence of the service: its words stay, names are replaced. In a `catalogue` all words
-    /// are the service's.
-    fn sentence(&mut self, text: &str, catalogue: bool) -> String {
-        if self.learning {
-            return String::new();
+    /// A text of the same shape. Numbers and times are replaced in messages too, unless they are
+    /// so short that they occur everywhere.
+    fn private(&mut self, key: &str, shape: Shape, text: &str) -> String {
+        if is_path(text) {
+            return self.path(text, true);
         }
-        let mut redacted = String::new();
-        let mut rest = text;
-        while let Some(start) = rest.find(|c: char| !c.is_whitespace() && !is_border(c)) {
-            redacted.push_str(&rest[..start]);
-            rest = &rest[start..];
-            let end = rest
-                .find(|c: char| c.is_whitespace() || is_border(c))
-                .unwrap_or(rest.len());
-            let (chunk, after) = rest.split_at(end);
-            let tail = chunk.len() - chunk.trim_end_matches(['.', ':', ';', '!', '?']).len();
-            let (chunk, tail) = chunk.split_at(chunk.len() - tail);
-            match self.placeholders.get(chunk) {
-                _ if self.public.contains(chunk) => self.tokens(chunk, true, &mut redacted),
-                Some(known) if !catalogue && self.may_replace(chunk, known) => {
-                    redacted.push_str(&known.text.clone());
-                }
-                _ if chunk.contains("://") || chunk.starts_with('/') && !catalogue => {
-                    redacted.push_str(&self.path(chunk));
-                }
-                _ => self.tokens(chunk, catalogue, &mut redacted),
-            }
-            redacted.push_str(tail);
-            rest = after;
-        }
-        redacted + rest
-    }
-
-    fn tokens(&mut self, chunk: &str, catalogue: bool, redacted: &mut String) {
-        for part in chunk.split_inclusive(['/', ':', '=']) {
-            let token = part.trim_end_matches(['/', ':', '=']);
-            let token_redacted = self.token(token, catalogue);
-            redacted.push_str(&token_redacted);
-            redacted.push_str(&part[token.len()..]);
-        }
-    }
-
-    fn token(&mut self, token: &str, catalogue: bool) -> String {
-        if token.is_empty() {
-            return String::new();
-        }
-        match Shape::of(token) {
-            Shape::Number | Shape::Time | Shape::Flag => return token.to_owned(),
-            Shape::Other => {}
-            _ => return self.placeholder("id", token, false),
-        }
-        // A name inside of another, as in the names of pods.
-        let names = self.placeholders.iter().filter(|(name, known)| {
-            name.len() > 2 && self.may_replace(name, known) && find_word(token, name).is_some()
-        });
-        let longest = names.max_by_key(|(name, _)| name.len());
-        if let Some((name, known)) = longest.map(|(name, known)| (name.clone(), known.text.clone()))
-            && let Some(at) = find_word(token, &name)
-        {
-            let before = self.token(&token[..at], catalogue);
-            let after = self.token(&token[at + name.len()..], catalogue);
-            return before + &known + &after;
-        }
-        if let Some(at) = text::find_uuid(token) {
-            let before = self.token(&token[..at], catalogue);
-            let id = self.placeholder("id", &token[at..at + 36], false);
-            let after = self.token(&token[at + 36..], catalogue);
-            return before + &id + &after;
-        }
-        match catalogue || self.is_known(token) {
-            true => token.to_owned(),
-            false => self.placeholder("word", token, false),
-        }
-    }
-
-    /// True if a text is made of words of the service and short numbers.
-    fn is_known(&self, text: &str) -> bool {
-        text.split(|c: char| !c.is_alphanumeric()).all(|part| {
-            let number = part.len() < 4 && part.chars().all(|c| c.is_ascii_digit());
-            number || self.words.contains(&part.to_lowercase())
-        })
-    }
-
-    /// A common word that happens to be the name of a directory stays in sentences.
-    fn may_replace(&self, name: &str, known: &Placeholder) -> bool {
-        !known.segment || !self.is_known(name)
-    }
-
-    /// A path, an address, or the name of an image: each part is replaced.
-    fn path(&mut self, text: &str) -> String {
-        let (text, query) = match text.split_once('?') {
-            Some((text, query)) => (text, Some(query)),
-            None => (text, None),
+        let Some(masked) = text::masked(shape, text) else {
+            return self.placeholder(key, text, false);
         };
-        let (scheme, rest) = match text.split_once("://") {
-            Some((scheme, rest)) => (Some(scheme), rest),
-            None => (None, text),
-        };
-        let mut first = match scheme {
-            Some("http" | "https") => "host",
-            Some(_) => "bucket",
-            None if rest.starts_with('/') => "bucket",
-            None => "dir",
-        };
-        let mut redacted = scheme
-            .map(|scheme| format!("{scheme}://"))
-            .unwrap_or_default();
-        for part in rest.split_inclusive(['/', ':']) {
-            let segment = part.trim_end_matches(['/', ':']);
-            if !segment.is_empty() {
-                redacted.push_str(&self.segment(first, segment));
-                first = "dir";
-            }
-            redacted.push_str(&part[segment.len()..]);
+        if shape != Shape::Flag && text.len() > 3 {
+            let known = Placeholder {
+                text: masked.clone(),
+                segment: false,
+            };
+            self.placeholders.entry(text.to_owned()).or_insert(known);
         }
-        if let Some(query) = query {
-            let names = query.split('&').map(|pair| {
-                let name = pair.split('=').next().unwrap_or_default();
-                let name = if self.is_known(name) {
-                    name
-                } else {
-                    "parameter"
-                };
-                format!("{name}=redacted")
-            });
-            redacted = format!("{redacted}?{}", names.collect::<Vec<_>>().join("&"));
-        }
-        redacted
-    }
-
-    fn segment(&mut self, prefix: &str, segment: &str) -> String {
-        if WELL_KNOWN.contains(&segment)
-            || self.public.contains(segment)
-            || Shape::of(segment) == Shape::Number
-        {
-            return segment.to_owned();
-        }
-        if text::find_uuid(segment).is_some() {
-            return self.token(segment, false);
-        }
-        match segment.rsplit_once('.') {
-            Some((stem, extension)) if prefix == "dir" && text::is_extension(extension) => {
-                format!("{}.{extension}", self.placeholder("file", stem, true))
-            }
-            _ => self.placeholder(prefix, segment, true),
-        }
+        masked
     }
 
     /// The placeholder that a text has already. While names are collected, one that was taken for
@@ -530,24 +442,14 @@ fn blacked(text: &str) -> String {
     shape.take(LOG).collect()
 }
 
+fn is_path(text: &str) -> bool {
+    text.contains('/') && !text.contains(char::is_whitespace)
+}
+
 /// True if a text can be a value of an enumeration.
 fn is_token(text: &str) -> bool {
     text.len() <= 64
         && text
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "_-./: ".contains(c))
-}
-
-/// Characters that stand around words in sentences.
-fn is_border(c: char) -> bool {
-    "[](){}<>\"'`,|".contains(c)
-}
-
-/// Where a name stands in a text as a word of its own.
-fn find_word(text: &str, name: &str) -> Option<usize> {
-    text.match_indices(name).map(|(at, _)| at).find(|at| {
-        let before = text[..*at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(is_word_char) && !after.is_some_and(is_word_char)
-    })
 }

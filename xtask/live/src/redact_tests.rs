@@ -1,6 +1,6 @@
 //! Bodies with names in every place.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -89,7 +89,7 @@ fn texts_of_a_job_are_replaced_and_what_the_service_says_stays() {
             "code_dir": "obs://bucket-1/name_2/dir_2/", "command": "command_1",
             "engine": {"image_url": "host-1.example/bucket-1/name_2:1.2.0"},
             "environments": {"key_2": "/bucket-2/name_2", "key_1": ""},
-            "parameters": [{"name": "name_1", "value": "1e-3", "constraint": {"type": "Float"}}],
+            "parameters": [{"name": "name_1", "value": "1e-1", "constraint": {"type": "Float"}}],
         },
         "spec": {
             "volumes": [{"nfs": {
@@ -184,4 +184,132 @@ fn a_refused_catalogue_is_none() {
     let expected =
         json!({"error_code": "ModelArts.0112", "error_msg": "User word_1 is not authorized"});
     assert_eq!(calls[0].answer, Some(expected));
+}
+
+#[test]
+fn values_of_the_user_keep_only_their_shape() {
+    let details = json!({
+        "kind": "job",
+        "metadata": {
+            "id": "x1", "name": "heron",
+            "annotations": {"fault-tolerance/job-retry-num": "3", "job-password": "4711"},
+        },
+        "algorithm": {
+            "environments": {
+                "DB_PASSWORD": "20261122", "BORN": "1984-03-07", "RATE": "2.5e-3", "DRY": "False",
+                "MODE": "Running", "ROLE": "worker-0", "NODES": 4712, "HOST": "10.9.8.7:4711",
+                "BATCH": "/home/ma-user/20261123/12", "BLANK": "",
+            },
+            "parameters": [{
+                "name": "rate", "value": "998877665544",
+                "constraint": {"type": "Integer", "valid_type": "Range", "valid_range": ["17", "998877665545"]},
+            }],
+        },
+        "spec": {"resource": {"pool_info": {"birthday": "1984-03-07", "count": 4713}}},
+        "status": {
+            "phase": "Running", "tasks": ["worker-0"],
+            "task_statuses": [{"task": "worker-0", "message": "Running with 20261122 on worker-0, parameter=998877665544"}],
+        },
+    });
+    let tags = json!({"tags": [{"key": "team", "value": "19840307"}]});
+    let metrics = json!({"metrics": [{"metric": "cpuUsage", "value": [-1, 20.5]}]});
+    let search = json!({"filters": [{"key": "phase", "operator": "in", "value": ["Failed"]}]});
+    let calls = redacted(&[
+        exchange("GET", "/training-jobs/x1", &Value::Null, &details),
+        exchange(
+            "GET",
+            "/modelarts-training-job/x1/tags",
+            &Value::Null,
+            &tags,
+        ),
+        exchange(
+            "GET",
+            "/training-jobs/x1/metrics/worker-0",
+            &Value::Null,
+            &metrics,
+        ),
+        exchange("POST", "/training-job-searches", &search, &Value::Null),
+    ]);
+    let got = calls[0].answer.as_ref().unwrap();
+    let expected = json!({"fault-tolerance/job-retry-num": "3", "job-password": "1111"});
+    assert_eq!(got["metadata"]["annotations"], expected, "{got:#}");
+    let values = got["algorithm"]["environments"].as_object().unwrap();
+    let values: BTreeSet<String> = values.values().map(Value::to_string).collect();
+    let expected = [
+        "\"\"",
+        "\"/home/ma-user/11111111/11\"",
+        "\"1.1e-1\"",
+        "\"11111111\"",
+        "\"2000-01-01\"",
+        "\"environments_1\"",
+        "\"environments_2\"",
+        "\"environments_3\"",
+        "\"true\"",
+        "1111",
+    ];
+    assert_eq!(values, expected.map(str::to_owned).into());
+    let parameter = &got["algorithm"]["parameters"][0];
+    assert_eq!(parameter["value"], "111111111111");
+    let range =
+        json!({"type": "Integer", "valid_type": "Range", "valid_range": ["11", "111111111111"]});
+    assert_eq!(parameter["constraint"], range);
+    let pool = got["spec"]["resource"]["pool_info"].to_string();
+    assert!(
+        pool.contains("2000-01-01") && pool.contains("1111"),
+        "{pool}"
+    );
+    assert!(!pool.contains("1984") && !pool.contains("4713"), "{pool}");
+    let status = json!({
+        "phase": "Running", "tasks": ["worker-0"],
+        "task_statuses": [{"task": "worker-0", "message": "Running with 11111111 on worker-0, parameter=111111111111"}],
+    });
+    assert_eq!(got["status"], status);
+    assert_eq!(
+        calls[1].answer.as_ref().unwrap()["tags"][0]["value"],
+        "11111111"
+    );
+    assert_eq!(calls[2].answer, Some(metrics));
+    assert_eq!(calls[3].request, Some(search));
+}
+
+#[test]
+fn a_role_of_the_user_is_replaced() {
+    let task = |role| json!({"role": role, "task_resource": {"node_count": 1}});
+    let details = json!({
+        "kind": "job", "metadata": {"id": "x1", "name": "heron"},
+        "tasks": [task("worker"), task("parameter-server"), task("osprey")],
+        "status": {"phase": "Lurking", "tasks": ["worker-0", "osprey-0"]},
+    });
+    let calls = redacted(&[exchange("GET", "/training-jobs/x1", &Value::Null, &details)]);
+    let got = calls[0].answer.as_ref().unwrap();
+    let tasks = got["tasks"].as_array().unwrap();
+    let roles: Vec<_> = tasks
+        .iter()
+        .map(|it| it["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["worker", "parameter-server", "role_1"]);
+    // The service alone makes phases: one that is not known yet is worth knowing.
+    assert_eq!(got["status"]["phase"], "Lurking");
+    assert_eq!(got["status"]["tasks"], json!(["worker-0", "role_1-0"]));
+}
+
+#[test]
+fn a_name_of_common_words_stays_in_sentences() {
+    // The last one is a value of an enumeration.
+    for (name, shown) in [
+        ("training", "name_1"),
+        ("worker-0", "name_1"),
+        ("job", "job"),
+    ] {
+        let list = json!({"items": [{"metadata": {"id": "x1", "name": name}}]});
+        let said =
+            json!({"events": [{"message": "The training job is queuing: worker-0"}], "total": 1});
+        let calls = redacted(&[
+            exchange("POST", "/training-job-searches", &json!({}), &list),
+            exchange("GET", "/training-jobs/x1/events", &Value::Null, &said),
+        ]);
+        assert_eq!(calls[1].answer, Some(said));
+        let row = &calls[0].answer.as_ref().unwrap()["items"][0];
+        assert_eq!(row["metadata"]["name"], shown);
+    }
 }

@@ -100,6 +100,22 @@ impl Shape {
     }
 }
 
+/// A text of the same shape with other digits, for a number, a time or a flag.
+pub fn masked(shape: Shape, text: &str) -> Option<String> {
+    let mut digits = match shape {
+        Shape::Flag => return Some("true".to_owned()),
+        Shape::Number => "".chars().chain(std::iter::repeat('1')),
+        // A day that exists.
+        Shape::Time => "20000101".chars().chain(std::iter::repeat('0')),
+        _ => return None,
+    };
+    let replace = |c: char| match c.is_ascii_digit() {
+        true => digits.next().unwrap_or(c),
+        false => c,
+    };
+    Some(text.chars().map(replace).collect())
+}
+
 fn is_time(text: &str) -> bool {
     let digits = |range| {
         text.get(range)

@@ -81,10 +81,10 @@ impl Call {
 
 impl Transcript {
     /// A transcript of these calls.
-    pub fn new(cloud: Option<String>, description: &str, calls: Vec<Call>) -> Self {
+    pub fn new(cloud: String, description: &str, calls: Vec<Call>) -> Self {
         Self {
             format: FORMAT,
-            cloud,
+            cloud: Some(cloud),
             description: description.to_owned(),
             calls,
         }

@@ -2,6 +2,7 @@
 //! became of each value. The program is started by `cargo xtask payload`.
 
 pub mod compare;
+mod meaning;
 mod pointer;
 pub mod schemas;
 mod trip;

@@ -1,0 +1,74 @@
+//! The meaning of JSON values: absence, and spellings of numbers and flags.
+
+use serde_json::Value;
+
+/// True if a value says no more than its absence. Nulls in lists and maps are
+/// left out, so that a list of nulls is an empty list.
+pub(crate) fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.iter().all(Value::is_null),
+        Value::Object(object) => object.values().all(Value::is_null),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// True if two different values are spellings of the same.
+pub(crate) fn same_meaning(a: &Value, b: &Value) -> bool {
+    if says_nothing(a) && says_nothing(b) {
+        return true;
+    }
+    // Two texts that differ are two texts.
+    if a.is_string() && b.is_string() {
+        return false;
+    }
+    let numbers = number(a).zip(number(b)).is_some_and(|(a, b)| a == b);
+    let flags = flag(a).zip(flag(b)).is_some_and(|(a, b)| a == b);
+    numbers || (flags && (a.is_boolean() || b.is_boolean()))
+}
+
+#[derive(PartialEq)]
+enum Number {
+    Whole(i128),
+    Broken(f64),
+}
+
+/// The number that a value is, exactly: an integer beyond 2^53 that became a
+/// float is another number.
+fn number(value: &Value) -> Option<Number> {
+    // Beyond this a float has no digits left that could be compared.
+    const LARGEST: f64 = 1e30;
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.trim().to_owned(),
+        _ => return None,
+    };
+    if let Ok(whole) = text.parse() {
+        return Some(Number::Whole(whole));
+    }
+    let number: f64 = text.parse().ok()?;
+    #[allow(clippy::cast_possible_truncation)]
+    Some(if number.fract() == 0.0 && number.abs() < LARGEST {
+        Number::Whole(number as i128)
+    } else {
+        Number::Broken(number)
+    })
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::Number(number) => match number.as_i64()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
