@@ -124,7 +124,11 @@ impl JobRequest {
             return roles::read(given);
         }
         let metadata = body.required("metadata")?;
-        let algorithm = body.required("algorithm")?;
+        let none = Value::Object(Map::new());
+        let algorithm = match body.get("algorithm")? {
+            None if rules::tuned(&given).is_some() => Field::root(&none),
+            _ => body.required("algorithm")?,
+        };
         let spec = body.required("spec")?;
         let resource = spec.required("resource")?;
 
@@ -363,7 +367,7 @@ fn environments(algorithm: &Field<'_>) -> Result<Option<BTreeMap<String, String>
     Ok(Some(variables))
 }
 
-fn auto_stop(spec: &Field<'_>) -> Result<Option<u32>, ApiError> {
+pub(crate) fn auto_stop(spec: &Field<'_>) -> Result<Option<u32>, ApiError> {
     match spec.get("auto_stop")? {
         None => Ok(None),
         Some(auto_stop) => Ok(u32::try_from(auto_stop.required("duration")?.integer()?).ok()),

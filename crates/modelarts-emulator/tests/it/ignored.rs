@@ -244,6 +244,12 @@ async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
          so the job fails. Jobs of --runner simulated follow a script.\n"
     );
 
+    let mut bare = job.clone();
+    bare["metadata"]["name"] = "bare".into();
+    bare.as_object_mut().unwrap().remove("algorithm");
+    let reply = site.client.post("/training-jobs", &bare).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+
     let strict = Site::with(|builder| builder.strict(true)).await;
     let reply = strict.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
