@@ -24,7 +24,9 @@ mod volumes;
 
 pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
-pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
+pub(crate) use ignored::{
+    HEADER as IGNORED, give_back, header as ignored_header, ignored, known, visible,
+};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
 

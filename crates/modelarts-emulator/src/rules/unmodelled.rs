@@ -95,6 +95,7 @@ pub(super) const UNMODELLED: &[Line] = &[
     ("tasks[].algorithm.job_config.engine.run_user", Text, Optional, Stored),
     ("tasks[].algorithm.code_dir", Text, Optional, Acted),
     ("tasks[].algorithm.boot_file", Text, Optional, Acted),
+    ("tasks[].algorithm.command", Text, Optional, Acted),
     ("tasks[].algorithm.engine", Object, Optional, Acted),
     ("tasks[].algorithm.engine.engine_id", Text, Optional, Acted),
     ("tasks[].algorithm.engine.engine_name", Text, Optional, Acted),
