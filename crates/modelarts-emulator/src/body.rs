@@ -50,6 +50,18 @@ impl<'a> Field<'a> {
         Ok(text.filter(|text| !text.is_empty()))
     }
 
+    /// A text member that must be there and not be empty.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
+        let text = self.required(name)?.text()?;
+        if text.is_empty() {
+            return Err(ApiError::invalid_parameter(format!(
+                "{} is required",
+                self.path_to(name)
+            )));
+        }
+        Ok(text)
+    }
+
     /// The elements of a list member; none if it is absent.
     pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Field<'a>>, ApiError> {
         match self.get(name)? {
