@@ -28,23 +28,25 @@ struct Node {
     below: BTreeMap<&'static str, Node>,
 }
 
-static FIELDS: LazyLock<Node> = LazyLock::new(|| {
-    let mut root = Node::default();
-    for line in lines() {
-        let mut node = &mut root;
-        for step in line.0.split('.') {
-            let name = step.strip_suffix("[]");
-            node = node.below.entry(name.unwrap_or(step)).or_default();
-            if name.is_some() {
-                node = node.below.entry("[]").or_default();
-            }
-        }
-        node.line = Some(line);
-    }
-    root
-});
+static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(lines()));
 
 impl Node {
+    fn of(lines: impl IntoIterator<Item = &'static Line>) -> Self {
+        let mut root = Self::default();
+        for line in lines {
+            let mut node = &mut root;
+            for step in line.0.split('.') {
+                let name = step.strip_suffix("[]");
+                node = node.below.entry(name.unwrap_or(step)).or_default();
+                if name.is_some() {
+                    node = node.below.entry("[]").or_default();
+                }
+            }
+            node.line = Some(line);
+        }
+        root
+    }
+
     fn fate(&self) -> Fate {
         self.line.map_or(Fate::Acted, |line| line.3)
     }
@@ -60,6 +62,22 @@ impl Node {
 /// and those that no document has in a creation.
 pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
     paths(body).into_keys().collect()
+}
+
+/// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
+pub(crate) fn ignored_of(
+    lines: &'static [Line],
+    body: &Value,
+    strict: bool,
+) -> Result<BTreeSet<String>, ApiError> {
+    let mut paths = BTreeMap::new();
+    each(&Node::of(lines), body, "", &mut |path, documented| {
+        paths.insert(path, documented);
+    });
+    if strict {
+        refuse_documented(&paths)?;
+    }
+    Ok(paths.into_keys().collect())
 }
 
 /// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
@@ -85,9 +103,12 @@ fn paths(body: &Value) -> BTreeMap<String, bool> {
 
 /// 501 for documented fields that have no effect.
 pub(super) fn refuse(body: &Value) -> Result<(), ApiError> {
-    let paths = paths(body).into_iter();
-    let documented = paths.filter_map(|(path, documented)| documented.then_some(path));
-    let paths: Vec<String> = documented.collect();
+    refuse_documented(&paths(body))
+}
+
+fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
+    let documented = paths.iter().filter(|(_, documented)| **documented);
+    let paths: Vec<&str> = documented.map(|(path, _)| path.as_str()).collect();
     if paths.is_empty() {
         return Ok(());
     }
@@ -217,6 +238,11 @@ fn is_shown(fate: Fate) -> bool {
 /// The body of a creation without the members that no answer has.
 pub(crate) fn visible(body: &Value) -> Value {
     filtered(&FIELDS, body, is_shown)
+}
+
+/// The same of another body, whose table is `lines`.
+pub(crate) fn visible_of(lines: &'static [Line], body: &Value) -> Value {
+    filtered(&Node::of(lines), body, is_shown)
 }
 
 /// The body of a creation without the members that the table does not have.

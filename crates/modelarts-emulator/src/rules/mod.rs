@@ -25,7 +25,8 @@ mod volumes;
 pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
 pub(crate) use ignored::{
-    HEADER as IGNORED, give_back, header as ignored_header, ignored, known, visible,
+    HEADER as IGNORED, give_back, header as ignored_header, ignored, ignored_of, known, visible,
+    visible_of,
 };
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
