@@ -140,11 +140,9 @@ impl JobRequest {
         let (code_dir, start) = start(&given, &algorithm)?;
         // An engine of version 1 knows no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
-        let home = |name: &str| match algorithm.text_of(name)? {
-            Some(text) if !old => HomePath::parse(text).map(Some).map_err(|_| {
-                ApiError::not_modelled(format!("{text:?} as {name}, which is not below /home"))
-            }),
-            _ => Ok(None),
+        let home = |name: &str| match old {
+            true => Ok(None),
+            false => algorithm.home_of(name),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
         Ok(Self {

@@ -97,7 +97,9 @@ fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
 pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = Field::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
-        return Err(ApiError::not_modelled("algorithm beside tasks"));
+        return Err(ApiError::not_modelled(
+            "algorithm beside tasks (it must be empty: each of tasks has an algorithm)",
+        ));
     }
     let mut roles: Vec<Arc<JobRequest>> = Vec::new();
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
@@ -121,8 +123,11 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     let Some(first) = roles.first() else {
         return Err(ApiError::not_modelled("a heterogeneous job without tasks"));
     };
-    if roles.iter().any(|role| role.pool_id != first.pool_id) {
-        return Err(ApiError::not_modelled("tasks in different resource pools"));
+    if let Some(at) = roles.iter().position(|role| role.pool_id != first.pool_id) {
+        return Err(ApiError::not_modelled(format!(
+            "tasks in different resource pools (tasks[{at}].task_resource.pool_id must be that of \
+             tasks[0] on this emulator: give all the same, or none)"
+        )));
     }
     Ok(JobRequest {
         name: first.name.clone(),

@@ -278,6 +278,11 @@ async fn a_job_waits_for_the_nodes_of_all_roles() {
         .post("/training-jobs", &job("other", tasks))
         .await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    assert!(
+        sentence.contains("tasks[1].task_resource.pool_id must be that of tasks[0]"),
+        "{sentence}"
+    );
 }
 
 #[tokio::test]
