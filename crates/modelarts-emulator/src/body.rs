@@ -8,6 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
+use crate::home::HomePath;
 
 /// A place in a request body: a value and the way to it.
 #[derive(Clone, Debug)]
@@ -48,6 +49,32 @@ impl<'a> Field<'a> {
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    /// A path in the container, if it is there. The emulator has directories below `/home` only.
+    pub(crate) fn home_of(&self, name: &str) -> Result<Option<HomePath>, ApiError> {
+        let Some(text) = self.text_of(name)? else {
+            return Ok(None);
+        };
+        HomePath::parse(text).map(Some).map_err(|_| {
+            ApiError::not_modelled(format!(
+                "{} at {text} (it must be below /home on this emulator: leave it out, \
+                 or name a directory such as /home/ma-user/data)",
+                self.path_to(name)
+            ))
+        })
+    }
+
+    /// A text member that must be there and not be empty.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
+        let text = self.required(name)?.text()?;
+        if text.is_empty() {
+            return Err(ApiError::invalid_parameter(format!(
+                "{} is required",
+                self.path_to(name)
+            )));
+        }
+        Ok(text)
     }
 
     /// The elements of a list member; none if it is absent.

@@ -93,10 +93,8 @@ pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>
             None => Place::Obs(obs(&remote.required("obs")?, "obs_url")?),
         };
         let access = item.text_of("access_method")?;
-        let local_dir = match item.text_of("local_dir")? {
-            Some(text) => HomePath::parse(text).map_err(|_| {
-                ApiError::not_modelled(format!("{text:?} as a local_dir, which is not below /home"))
-            })?,
+        let local_dir = match item.home_of("local_dir")? {
+            Some(path) => path,
             None => HomePath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
         };
         let prefetch = item.get("prefetch_to_local")?;
@@ -164,7 +162,10 @@ pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
                 continue;
             };
             if ["/home", MA_HOME].contains(&place.trim_end_matches('/')) {
-                return Err(ApiError::not_modelled(format!("a volume at {place}")));
+                return Err(ApiError::not_modelled(format!(
+                    "{} at {place} (it must be a directory below: name another one)",
+                    volume.required("local_path")?
+                )));
             }
             volumes.push(Volume {
                 source: match kind {

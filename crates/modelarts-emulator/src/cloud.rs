@@ -37,6 +37,20 @@ impl Cloud {
         self == Self::Huawei || OF_BOTH.contains(&operation)
     }
 
+    /// The cloud has an operation at this path, or other clouds have none there either.
+    pub(crate) fn has_path(self, path: &str) -> bool {
+        let steps = || path.split('/').skip(3);
+        let is_here = |operation: &&Operation| {
+            let own = operation.path().split('/').skip(1);
+            own.clone().count() == steps().count()
+                && own
+                    .zip(steps())
+                    .all(|(own, step)| own == step || own.starts_with('{'))
+        };
+        let mut here = Operation::ALL.iter().filter(is_here).peekable();
+        here.peek().is_none() || here.any(|operation| self.has(*operation))
+    }
+
     /// The cloud may have something at this path, which is that of no operation. Paths of training
     /// management are all known for Open Telekom Cloud; those of other parts of ModelArts are not.
     pub(crate) fn may_have(self, path: &str) -> bool {

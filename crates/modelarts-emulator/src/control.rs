@@ -99,11 +99,9 @@ async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
     })
 }
 
-/// The paths of the fields of a job's creation that have no effect.
+/// The paths of the fields of a job's creation, and of its changes, that have no effect.
 async fn ignored(State(core): State<Arc<Core>>, Path(id): Path<String>) -> Response {
-    let paths = core
-        .store
-        .read(&id, |job| rules::ignored(&job.request.given));
+    let paths = core.store.read(&id, |job| rules::ignored(&job.given()));
     reply(match paths {
         Some(paths) => Ok(Answer::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),

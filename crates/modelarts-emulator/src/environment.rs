@@ -55,7 +55,7 @@ pub(crate) fn variables(
     set("VC_TASK_INDEX", index.to_string().into());
     set("VK_TASK_INDEX", index.to_string().into());
     for (role, hosts) in &hosts {
-        let role = role.to_uppercase().replace('-', "_");
+        let role = role_variable(role);
         set(&format!("VC_{role}_NUM"), hosts.len().to_string().into());
         set(&format!("VC_{role}_HOSTS"), hosts.join(",").into());
     }
@@ -80,6 +80,11 @@ pub(crate) fn variables(
     }
     set(RUN, run.to_owned());
     variables
+}
+
+/// A role as the names of variables have it.
+pub(crate) fn role_variable(role: &str) -> String {
+    role.to_uppercase().replace('-', "_")
 }
 
 /// The addresses of all workers of the job, by their role. Each worker gets those of all roles, as

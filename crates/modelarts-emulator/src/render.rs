@@ -8,7 +8,7 @@ use crate::events::Event;
 use crate::lifecycle::State;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::roles;
-use crate::rules::give_back;
+use crate::rules::{give_back, visible};
 use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -33,6 +33,12 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
     } else {
         let roles = job.request.roles.iter();
         shown["tasks"] = roles.map(|role| roles::render(role)).collect();
+        if let Value::Object(mut spec) = visible(&given)["spec"].take() {
+            spec.retain(|_, value| !value.is_null());
+            if !spec.is_empty() {
+                shown["spec"] = spec.into();
+            }
+        }
     }
     give_back(&mut shown, &given);
     if matches!(job.request.start, Start::FineTuning) {

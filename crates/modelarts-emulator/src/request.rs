@@ -124,7 +124,11 @@ impl JobRequest {
             return roles::read(given);
         }
         let metadata = body.required("metadata")?;
-        let algorithm = body.required("algorithm")?;
+        let none = Value::Object(Map::new());
+        let algorithm = match body.get("algorithm")? {
+            None if rules::tuned(&given).is_some() => Field::root(&none),
+            _ => body.required("algorithm")?,
+        };
         let spec = body.required("spec")?;
         let resource = spec.required("resource")?;
 
@@ -136,11 +140,9 @@ impl JobRequest {
         let (code_dir, start) = start(&given, &algorithm)?;
         // An engine of version 1 knows no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
-        let home = |name: &str| match algorithm.text_of(name)? {
-            Some(text) if !old => HomePath::parse(text).map(Some).map_err(|_| {
-                ApiError::not_modelled(format!("{text:?} as {name}, which is not below /home"))
-            }),
-            _ => Ok(None),
+        let home = |name: &str| match old {
+            true => Ok(None),
+            false => algorithm.home_of(name),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
         Ok(Self {
@@ -363,7 +365,7 @@ fn environments(algorithm: &Field<'_>) -> Result<Option<BTreeMap<String, String>
     Ok(Some(variables))
 }
 
-fn auto_stop(spec: &Field<'_>) -> Result<Option<u32>, ApiError> {
+pub(crate) fn auto_stop(spec: &Field<'_>) -> Result<Option<u32>, ApiError> {
     match spec.get("auto_stop")? {
         None => Ok(None),
         Some(auto_stop) => Ok(u32::try_from(auto_stop.required("duration")?.integer()?).ok()),

@@ -1,19 +1,26 @@
 //! Heterogeneous jobs: each element of `tasks` is a role with code, data and resources of its own.
 //! A role is judged, read and run as the ordinary job that it would be alone.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::body::Field;
+use crate::environment::role_variable;
 use crate::error::ApiError;
-use crate::request::{Channel, JobRequest, LogExport, Start, preset};
+use crate::request::{Channel, JobRequest, LogExport, Start, auto_stop, preset};
 use crate::rules::{self, Draft};
 
-/// The roles of a body, each as the body of an ordinary job.
-fn bodies(given: &Value) -> impl Iterator<Item = (&Value, Value)> {
-    let tasks = given["tasks"].as_array().into_iter().flatten();
-    tasks.map(|task| {
+/// The roles of a body: each as it was given, with known fields only, and as the body of an
+/// ordinary job.
+fn bodies(given: &Value) -> Vec<(Value, Value)> {
+    let mut known = rules::known(given);
+    let tasks = match known["tasks"].take() {
+        Value::Array(tasks) => tasks,
+        _ => Vec::new(),
+    };
+    let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
         // Parameters, channels and the engine have two places.
         for place in ["/algorithm/job_config", "/algorithm"] {
@@ -33,7 +40,8 @@ fn bodies(given: &Value) -> impl Iterator<Item = (&Value, Value)> {
             },
         });
         (task, body)
-    })
+    });
+    roles.collect()
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -42,32 +50,72 @@ fn is_empty(value: &Value) -> bool {
 
 /// Holds each role against the rules for ordinary jobs.
 pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
-    for (at, (_, body)) in bodies(draft.body).enumerate() {
-        let role = Draft {
-            body: &body,
-            ..*draft
-        };
-        rules::check(&role).map_err(|error| {
-            let task = format!("tasks[{at}]");
-            error
-                .renamed("algorithm.", &format!("{task}.algorithm."))
-                .renamed("spec.resource", &format!("{task}.task_resource"))
-                .renamed("spec.log_export_path", &format!("{task}.log_export_path"))
-        })?;
+    let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
+    let roles = bodies(draft.body);
+    for (at, (task, body)) in roles.iter().enumerate() {
+        let role = Draft { body, ..*draft };
+        rules::check(&role).map_err(|error| of_task(error, at, task))?;
+        if let Some(pool) = role.pool() {
+            let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
+            let nodes = in_pools.entry(&pool.id).or_default();
+            *nodes = nodes.saturating_add(asked);
+            if *nodes > i64::from(pool.nodes) {
+                return Err(ApiError::too_many_nodes(*nodes, pool.nodes));
+            }
+        }
     }
     Ok(())
+}
+
+/// An error of the role as an ordinary job, with the names that its fields have in `tasks`.
+fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
+    let element = format!("tasks[{at}]");
+    let algorithm = format!("{element}.algorithm.");
+    let mut error = error
+        .renamed("algorithm.", &algorithm)
+        .renamed("spec.resource", &format!("{element}.task_resource"))
+        .renamed(
+            "spec.log_export_path",
+            &format!("{element}.log_export_path"),
+        );
+    let given = task.pointer("/algorithm/job_config");
+    for (name, _) in given.and_then(Value::as_object).into_iter().flatten() {
+        if is_empty(&task["algorithm"][name]) {
+            error = error.renamed(
+                &format!("{algorithm}{name}"),
+                &format!("{algorithm}job_config.{name}"),
+            );
+        }
+    }
+    if !error.message.contains(&element) {
+        error.message = format!("{element}: {}", error.message);
+    }
+    error
 }
 
 /// Reads a body with `tasks`. Roles share what the body says of the whole job.
 pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = Field::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
-        return Err(ApiError::not_modelled("algorithm beside tasks"));
+        return Err(ApiError::not_modelled(
+            "algorithm beside tasks (it must be empty: each of tasks has an algorithm)",
+        ));
     }
     let mut roles: Vec<Arc<JobRequest>> = Vec::new();
-    for (task, body) in bodies(&given) {
-        let mut role = JobRequest::read(body)?;
-        role.role = Field::root(task).text_of("role")?.map(str::to_owned);
+    let mut variables: BTreeMap<String, String> = BTreeMap::new();
+    for (at, (task, body)) in bodies(&given).into_iter().enumerate() {
+        let mut role = JobRequest::read(body).map_err(|error| of_task(error, at, &task))?;
+        role.role = Field::root(&task).text_of("role")?.map(str::to_owned);
+        let other = variables.entry(role_variable(role.role()));
+        let other = other.or_insert_with(|| role.role().to_owned());
+        if other != role.role() {
+            return Err(ApiError::not_modelled(format!(
+                "the roles {other} and {}, whose variables VC_{}_NUM would be one \
+                 (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
+                role.role(),
+                role_variable(role.role()),
+            )));
+        }
         let same = roles.iter().filter(|other| other.role() == role.role());
         role.first_index = same.map(|other| other.node_count).sum();
         roles.push(Arc::new(role));
@@ -75,14 +123,21 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     let Some(first) = roles.first() else {
         return Err(ApiError::not_modelled("a heterogeneous job without tasks"));
     };
-    if roles.iter().any(|role| role.pool_id != first.pool_id) {
-        return Err(ApiError::not_modelled("tasks in different resource pools"));
+    if let Some(at) = roles.iter().position(|role| role.pool_id != first.pool_id) {
+        return Err(ApiError::not_modelled(format!(
+            "tasks in different resource pools (tasks[{at}].task_resource.pool_id must be that of \
+             tasks[0] on this emulator: give all the same, or none)"
+        )));
     }
     Ok(JobRequest {
         name: first.name.clone(),
         workspace_id: first.workspace_id.clone(),
         annotations: first.annotations.clone(),
         retry: first.retry,
+        auto_stop_hours: match Field::root(&given).get("spec")? {
+            Some(spec) => auto_stop(&spec)?,
+            None => None,
+        },
         pool_id: first.pool_id.clone(),
         node_count: roles.iter().map(|role| role.node_count).sum(),
         roles,

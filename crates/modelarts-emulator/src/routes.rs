@@ -208,7 +208,7 @@ fn admit<'a>(core: &Core, asked: Asked, parts: &'a Parts) -> Result<Admitted<'a>
     let there = match asked {
         Asked::For(operation) => core.terms.cloud.has(operation),
         Asked::Unknown => core.terms.cloud.may_have(path),
-        Asked::WrongMethod => true,
+        Asked::WrongMethod => core.terms.cloud.has_path(path),
     };
     if !there {
         return Err(ApiError::no_such_api());

@@ -255,11 +255,19 @@ impl Job {
     }
 }
 
-/// Puts the members of an object, at any depth, into another one.
+/// Puts the members of an object, at any depth, into another one. Null counts as absent.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (name, member) in from {
         match (into.get_mut(name), member) {
+            (_, Value::Null) => {}
             (Some(Value::Object(into)), Value::Object(from)) => merge(into, from),
+            (_, Value::Object(from)) => {
+                let mut below = Map::new();
+                merge(&mut below, from);
+                if !below.is_empty() {
+                    into.insert(name.clone(), below.into());
+                }
+            }
             _ => {
                 into.insert(name.clone(), member.clone());
             }
@@ -504,5 +512,36 @@ impl Store {
             tracing::error!(job = id, ?error, "what was waited for is not stored");
         }
         seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn null_in_a_change_counts_as_absent() {
+        let ssh = json!({"ssh": {"key_pair_names": ["KeyPair-a"]}});
+        for (given, changed, merged) in [
+            (
+                json!({"endpoints": ssh}),
+                json!({"endpoints": {"ssh": null}}),
+                json!({"endpoints": ssh}),
+            ),
+            (json!({}), json!({"endpoints": {"ssh": null}}), json!({})),
+            (
+                json!({"spec": null}),
+                json!({"spec": {"a": {"b": 1, "c": null}}}),
+                json!({"spec": {"a": {"b": 1}}}),
+            ),
+        ] {
+            let Value::Object(mut into) = given else {
+                unreachable!()
+            };
+            merge(&mut into, changed.as_object().unwrap());
+            assert_eq!(Value::Object(into), merged);
+        }
     }
 }

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 use walkdir::WalkDir;
 
+use super::naming;
 use crate::answer::Answer;
 use crate::call::{Call, Outcome, bad_param, ok};
 use crate::error::ApiError;
@@ -19,24 +20,62 @@ const FIELDS: &[Line] = &[
     ("metadata.name", Type::Name, Need::Required, Fate::Acted),
     ("metadata.description", Type::UpTo(256), Need::Optional, Fate::Echoed),
     ("metadata.workspace_id", Type::Text, Need::Optional, Fate::Echoed),
+    ("metadata.ai_project", Type::Any, Need::Optional, Fate::Echoed),
     ("metadata.tags", Type::List, Need::Optional, Fate::Echoed),
     ("metadata.tags[]", Type::Object, Need::Required, Fate::Echoed),
     ("metadata.tags[].key", Type::Text, Need::Required, Fate::Echoed),
+    ("metadata.tags[].value", Type::Any, Need::Optional, Fate::Echoed),
+    ("metadata.id", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.create_time", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.user_name", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.domain_id", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.source", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.api_version", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.is_valid", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.state", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.size", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.attr_list", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.version_num", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.update_time", Type::Any, Need::Optional, Fate::ReadOnly),
     ("job_config", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.code_dir", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.boot_file", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.command", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.code_tree", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("job_config.engine.engine_id", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.engine_name", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.engine_version", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.image_url", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].name", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].value", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Fate::Echoed),
     ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
     ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
     ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
     ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("job_config.inputs[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Fate::Acted),
     ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
     ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
     ("job_config.outputs[].name", Type::Name, Need::Required, Fate::Acted),
     ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("job_config.outputs[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Fate::Acted),
     ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
     ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
     ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
     ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
     ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
+    ("resource_requirements[].values", Type::Any, Need::Optional, Fate::Acted),
+    ("resource_requirements[].value", Type::Any, Need::Optional, Fate::Acted),
+    ("advanced_config.auto_search", Type::Object, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Fate::Echoed),
 ];
 
 /// The algorithm of this id, in the user's project.
@@ -127,6 +166,7 @@ fn tree(call: &Call<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
+    let body = &rules::visible_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -180,6 +220,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
 pub(super) fn create(call: &Call<'_>) -> Outcome {
     let body = call.json()?;
     check(call, &body)?;
+    let ignored = rules::ignored_of(FIELDS, &body, call.core.terms.strict)?;
     let id = call.core.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -192,7 +233,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     if !added {
         return Err(ApiError::of(2821, &[name]));
     }
-    Ok(Answer::json(StatusCode::CREATED, value))
+    Ok(naming(Answer::json(StatusCode::CREATED, value), &ignored))
 }
 
 pub(super) fn show(call: &Call<'_>) -> Outcome {
@@ -207,6 +248,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
     let id = call.id("algorithm_id");
     let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
     let mut body = call.json()?;
+    let given = body.clone();
     if let Some(body) = body.as_object_mut()
         && body.get("job_config").is_none_or(Value::is_null)
     {
@@ -215,6 +257,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
         }
     }
     check(call, &body)?;
+    let ignored = rules::ignored_of(FIELDS, &given, call.core.terms.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
@@ -233,7 +276,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
     if !changed {
         return Err(ApiError::algorithm_not_found());
     }
-    Ok(Answer::json(StatusCode::CREATED, value))
+    Ok(naming(Answer::json(StatusCode::CREATED, value), &ignored))
 }
 
 pub(super) fn delete(call: &Call<'_>) -> Outcome {

@@ -98,7 +98,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         u8::is_ascii_lowercase as fn(&u8) -> bool,
     );
     let name = word(&body, "name", LONGEST_NAME, lower)?;
-    let namespace = body.required("namespace")?.text()?;
+    let namespace = body.required_text("namespace")?;
     let tag = word(
         &body,
         "tag",

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::http::{HeaderName, StatusCode};
+use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::algorithms;
+use super::{algorithms, naming};
 use crate::answer::Answer;
 use crate::body::Field;
 use crate::call::{Call, Outcome, bad_param, ok};
@@ -66,7 +66,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
-    let ignored = rules::ignored_header(&rules::ignored(&job.request.given));
+    let ignored = rules::ignored(&job.request.given);
     let shown = render::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -74,15 +74,7 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
-    let mut answer = Answer::json(StatusCode::CREATED, shown);
-    if let Some(fields) = ignored {
-        tracing::warn!(
-            job = id,
-            ?fields,
-            "the job has fields without an effect here"
-        );
-        answer = answer.header(HeaderName::from_static(rules::IGNORED), fields);
-    }
+    let answer = naming(Answer::json(StatusCode::CREATED, shown), &ignored);
     call.core
         .spawn(driver::drive(Arc::clone(call.core), id, place));
     Ok(answer)
@@ -105,19 +97,19 @@ pub(super) fn show(call: &Call<'_>) -> Outcome {
 const CHANGES: &[Line] = &[
     ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
     ("spec", Type::Object, Need::Optional, Fate::Acted),
-    ("spec.notification", Type::Object, Need::Optional, Fate::Echoed),
-    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Echoed),
-    ("spec.notification.events", Type::List, Need::Required, Fate::Echoed),
-    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Echoed),
+    ("spec.notification", Type::Object, Need::Optional, Fate::Stored),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Stored),
+    ("spec.notification.events", Type::List, Need::Required, Fate::Stored),
+    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Stored),
     ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
     ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
     ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
-    ("endpoints", Type::Object, Need::Optional, Fate::Echoed),
-    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Echoed),
-    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Echoed),
-    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Echoed),
-    ("metadata", Type::Object, Need::Optional, Fate::Echoed),
-    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Echoed),
+    ("endpoints", Type::Object, Need::Optional, Fate::Stored),
+    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Stored),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Stored),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Stored),
+    ("metadata", Type::Object, Need::Optional, Fate::Acted),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Stored),
 ];
 
 /// Changes the description at any time, the priority while the job waits. The other members are
@@ -125,6 +117,7 @@ const CHANGES: &[Line] = &[
 pub(super) fn change(call: &Call<'_>) -> Outcome {
     let body = call.json()?;
     rules::against(CHANGES, &body)?;
+    let ignored = rules::ignored_of(CHANGES, &body, call.core.terms.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -179,7 +172,7 @@ pub(super) fn change(call: &Call<'_>) -> Outcome {
             .scheduler
             .set_priority(call.job_id(), moved, preemptible);
     }
-    ok(Value::Null)
+    Ok(naming(Answer::json(StatusCode::OK, Value::Null), &ignored))
 }
 
 /// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.

@@ -13,8 +13,14 @@ pub(crate) mod tags;
 mod templates;
 mod trials;
 
+use std::collections::BTreeSet;
+
+use axum::http::HeaderName;
+
+use crate::answer::Answer;
 use crate::call::{Call, Outcome};
 use crate::operation::Operation;
+use crate::rules;
 
 /// Executes an operation.
 #[rustfmt::skip]
@@ -72,5 +78,16 @@ pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
         O::ListTrainingJobTags => tags::list(call),
         O::ListTrainingJobsByTags => tags::find(call, true),
         O::CountTrainingJobsByTags => tags::find(call, false),
+    }
+}
+
+/// An answer that names the fields of the request without an effect.
+fn naming(answer: Answer, ignored: &BTreeSet<String>) -> Answer {
+    match rules::ignored_header(ignored) {
+        Some(fields) => {
+            tracing::warn!(?fields, "the request has fields without an effect here");
+            answer.header(HeaderName::from_static(rules::IGNORED), fields)
+        }
+        None => answer,
     }
 }

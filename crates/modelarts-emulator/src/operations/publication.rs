@@ -22,8 +22,8 @@ pub(super) fn create(call: &Call<'_>) -> Outcome {
         description = info.text_of("desc")?;
     }
     let algorithm = match body.get("algorithm")? {
-        Some(algorithm) => algorithm.text_of("id")?.unwrap_or_default(),
-        None => "",
+        Some(algorithm) => algorithm.required_text("id")?,
+        None => return Err(ApiError::invalid_parameter("algorithm.id is required")),
     };
     if algorithms::find(call, algorithm)?.is_none() {
         return Err(ApiError::algorithm_not_found());

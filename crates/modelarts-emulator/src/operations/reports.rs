@@ -11,6 +11,8 @@ use crate::events::{EventKind, Level, Source};
 
 /// The one kind of report that is documented.
 const TRAINING_EVENT: &str = "training-event";
+/// The most characters of a reported type. No document has a limit: this one keeps events small.
+const LONGEST: usize = 256;
 
 /// The event is one of the job's. No document has a text for it: this one is the task and the type.
 pub(super) fn add(call: &Call<'_>) -> Outcome {
@@ -21,7 +23,11 @@ pub(super) fn add(call: &Call<'_>) -> Outcome {
         )));
     }
     let body = call.json()?;
-    let event = Field::root(&body).text_of("type")?.unwrap_or(kind);
+    let event = match Field::root(&body).get("type")? {
+        Some(field) => field.up_to(LONGEST)?,
+        None => "",
+    };
+    let event = if event.is_empty() { kind } else { event };
     let task = logs::worker(call)?.task();
     let now = call.now();
     call.update(|job| {

@@ -78,6 +78,11 @@ impl<'a> Draft<'a> {
         tuned(self.body).is_some()
     }
 
+    /// True for a heterogeneous job: code, data and place are those of its tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.list("/tasks").is_empty()
+    }
+
     pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {
         self.annotations()?.get(key)?.as_str()
     }

@@ -44,26 +44,22 @@ pub(super) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn has_tasks(draft: &Draft<'_>) -> bool {
-    !draft.list("/tasks").is_empty()
-}
-
 pub(super) fn tasks_or_spec(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if has_tasks(draft) && draft.at("/spec").is_some() {
+    if draft.has_tasks() && draft.at("/spec").is_some() {
         return broken("tasks must not stand beside spec".into());
     }
     Ok(())
 }
 
 pub(super) fn algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if !has_tasks(draft) && !draft.tunes() && draft.at("/algorithm").is_none() {
+    if !draft.has_tasks() && !draft.tunes() && draft.at("/algorithm").is_none() {
         return broken("algorithm is required".into());
     }
     Ok(())
 }
 
 pub(super) fn spec(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if !has_tasks(draft) && draft.at("/spec").is_none() {
+    if !draft.has_tasks() && draft.at("/spec").is_none() {
         return broken("spec is required".into());
     }
     Ok(())

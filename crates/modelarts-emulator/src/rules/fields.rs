@@ -1,11 +1,11 @@
 //! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
-//! of features that it does not have are in `unmodelled`.
+//! of `tasks` and of models are in `tasks_and_models`.
 //!
 //! A field that breaks its line is `ModelArts.2788` with its name. A test holds both lists against
 //! the description: no field is missing, and no line refuses what the description admits, but for
 //! the few that it names. The last column is FIELDS.md.
 
-use super::unmodelled::UNMODELLED;
+use super::tasks_and_models::TASKS_AND_MODELS;
 
 /// The type of a field, with its limits.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
 
 /// All lines.
 pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
-    FIELDS.iter().chain(UNMODELLED)
+    FIELDS.iter().chain(TASKS_AND_MODELS)
 }
 
 #[rustfmt::skip]

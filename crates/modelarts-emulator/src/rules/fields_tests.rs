@@ -236,6 +236,9 @@ answer, in the log, and in `GET /_emulator/jobs/{id}/ignored`, together with fie
 has in a creation. An emulator with `--strict` refuses stored fields with 501. Null, an empty text, an
 empty list, `false` and the default ask for nothing, and are neither named nor refused.
 
+Beside `tasks`, `spec.resource`, `spec.volumes` and `spec.log_export_path` are stored only: each element
+of `tasks` has its own.
+
 A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emulator --lib fields_md`.
 
 | field | use |

@@ -28,23 +28,25 @@ struct Node {
     below: BTreeMap<&'static str, Node>,
 }
 
-static FIELDS: LazyLock<Node> = LazyLock::new(|| {
-    let mut root = Node::default();
-    for line in lines() {
-        let mut node = &mut root;
-        for step in line.0.split('.') {
-            let name = step.strip_suffix("[]");
-            node = node.below.entry(name.unwrap_or(step)).or_default();
-            if name.is_some() {
-                node = node.below.entry("[]").or_default();
-            }
-        }
-        node.line = Some(line);
-    }
-    root
-});
+static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(lines()));
 
 impl Node {
+    fn of(lines: impl IntoIterator<Item = &'static Line>) -> Self {
+        let mut root = Self::default();
+        for line in lines {
+            let mut node = &mut root;
+            for step in line.0.split('.') {
+                let name = step.strip_suffix("[]");
+                node = node.below.entry(name.unwrap_or(step)).or_default();
+                if name.is_some() {
+                    node = node.below.entry("[]").or_default();
+                }
+            }
+            node.line = Some(line);
+        }
+        root
+    }
+
     fn fate(&self) -> Fate {
         self.line.map_or(Fate::Acted, |line| line.3)
     }
@@ -59,25 +61,57 @@ impl Node {
 /// The paths of the fields that have no effect, though their values ask for one: documented ones,
 /// and those that no document has in a creation.
 pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
-    let mut paths = BTreeSet::new();
-    each(&FIELDS, body, "", &mut |path, _| {
-        paths.insert(path);
+    paths(body).into_keys().collect()
+}
+
+/// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
+pub(crate) fn ignored_of(
+    lines: &'static [Line],
+    body: &Value,
+    strict: bool,
+) -> Result<BTreeSet<String>, ApiError> {
+    let mut paths = BTreeMap::new();
+    each(&Node::of(lines), body, "", &mut |path, documented| {
+        paths.insert(path, documented);
     });
+    if strict {
+        refuse_documented(&paths)?;
+    }
+    Ok(paths.into_keys().collect())
+}
+
+/// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
+const OF_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
+
+/// The path of each ignored field; true if it is documented.
+fn paths(body: &Value) -> BTreeMap<String, bool> {
+    let mut paths = BTreeMap::new();
+    each(&FIELDS, body, "", &mut |path, documented| {
+        paths.insert(path, documented);
+    });
+    if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
+        for field in OF_TASKS {
+            let given = body.pointer(&format!("/{}", field.replace('.', "/")));
+            if given.is_some_and(|value| !is_empty(value)) {
+                paths.retain(|path, _| !path.starts_with(field));
+                paths.insert(field.to_owned(), true);
+            }
+        }
+    }
     paths
 }
 
 /// 501 for documented fields that have no effect.
 pub(super) fn refuse(body: &Value) -> Result<(), ApiError> {
-    let mut paths = BTreeSet::new();
-    each(&FIELDS, body, "", &mut |path, documented| {
-        if documented {
-            paths.insert(path);
-        }
-    });
+    refuse_documented(&paths(body))
+}
+
+fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
+    let documented = paths.iter().filter(|(_, documented)| **documented);
+    let paths: Vec<&str> = documented.map(|(path, _)| path.as_str()).collect();
     if paths.is_empty() {
         return Ok(());
     }
-    let paths: Vec<String> = paths.into_iter().collect();
     Err(ApiError::not_modelled(format!(
         "the request fields {} (without --strict it accepts and stores them)",
         paths.join(", ")
@@ -179,7 +213,7 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
                         merge(node, shown, given);
                     }
                     (Fate::Echoed | Fate::Stored, None) => {
-                        shown.insert(name.clone(), visible(node, given));
+                        shown.insert(name.clone(), filtered(node, given, is_shown));
                     }
                     _ => {}
                 }
@@ -196,19 +230,41 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
     }
 }
 
-/// A value without the members that no answer has.
-fn visible(node: &Node, given: &Value) -> Value {
+/// Answers have such fields.
+fn is_shown(fate: Fate) -> bool {
+    matches!(fate, Fate::Acted | Fate::Echoed | Fate::Stored)
+}
+
+/// The body of a creation without the members that no answer has.
+pub(crate) fn visible(body: &Value) -> Value {
+    filtered(&FIELDS, body, is_shown)
+}
+
+/// The same of another body, whose table is `lines`.
+pub(crate) fn visible_of(lines: &'static [Line], body: &Value) -> Value {
+    filtered(&Node::of(lines), body, is_shown)
+}
+
+/// The body of a creation without the members that the table does not have.
+pub(crate) fn known(body: &Value) -> Value {
+    filtered(&FIELDS, body, |_| true)
+}
+
+/// A value without the members that the table does not have, or has with another fate.
+fn filtered(node: &Node, given: &Value, keep: fn(Fate) -> bool) -> Value {
     match given {
         Value::Object(members) if !node.is_free() => members
             .iter()
             .filter_map(|(name, value)| {
                 let node = node.below.get(name.as_str())?;
-                let shown = matches!(node.fate(), Fate::Acted | Fate::Echoed | Fate::Stored);
-                shown.then(|| (name.clone(), visible(node, value)))
+                keep(node.fate()).then(|| (name.clone(), filtered(node, value, keep)))
             })
             .collect(),
         Value::Array(items) => match node.below.get("[]") {
-            Some(node) => items.iter().map(|item| visible(node, item)).collect(),
+            Some(node) => items
+                .iter()
+                .map(|item| filtered(node, item, keep))
+                .collect(),
             None => given.clone(),
         },
         _ => given.clone(),

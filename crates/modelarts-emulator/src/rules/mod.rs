@@ -17,14 +17,17 @@ mod place;
 mod shape;
 mod source;
 mod storage;
+mod tasks_and_models;
 #[cfg(test)]
 mod tests;
-mod unmodelled;
 mod volumes;
 
 pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
-pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
+pub(crate) use ignored::{
+    HEADER as IGNORED, give_back, header as ignored_header, ignored, ignored_of, known, visible,
+    visible_of,
+};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
 
@@ -70,7 +73,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("annotation-switches", Advice, extras::switches),
     rule("hang-retry-needs-retries", Advice, extras::hang_retry),
     rule("job-template-known", Advice, extras::template),
-    // ---- what runs ----
+    // ---- code ----
     rule("subscription-and-version", Must, source::subscription),
     rule("one-stored-algorithm", Advice, source::one_stored),
     rule("stored-algorithm-alone", Advice, source::stored_alone),
@@ -149,7 +152,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("dataset-version", Advice, channels::dataset_version_named),
     rule("dataset-exists", Refusal, channels::dataset),
     rule("dataset-version-exists", Refusal, channels::dataset_version),
-    // ---- where it runs ----
+    // ---- resources ----
     rule("flavor-or-pool", Must, place::somewhere),
     rule("pool-exists", Refusal, place::pool_exists),
     rule("pool-runs", Refusal, place::pool_runs),
@@ -181,7 +184,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volume-default-mount", Must, volumes::default_mount),
     rule("volume-over-home", Advice, volumes::over_home),
     rule("volume-over-channel", Advice, volumes::over_channel),
-    // ---- what stands beside it ----
+    // ---- metrics, notifications, boards ----
     rule("metrics-url-and-port", Must, extras::metrics),
     rule("metrics-one-form", Must, extras::metrics_in_one_form),
     rule("metrics-http-get", Must, extras::http_get),
@@ -191,7 +194,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("summary-log-dir", Must, extras::log_dir),
     rule("board-data-sources", Must, extras::data_sources),
     rule("search-config-yaml", Advice, extras::config_is_yaml),
-    // ---- what lies in OBS ----
+    // ---- objects in OBS ----
     rule("bucket-not-encrypted", Must, storage::not_encrypted),
     rule("code-dir-exists", Refusal, storage::code_dir_exists),
     rule("code-dir-files", Refusal, storage::code_dir_few_files),

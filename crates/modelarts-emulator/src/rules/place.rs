@@ -13,7 +13,8 @@ const FLAVOR: &str = "/spec/resource/flavor_id";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
 
 pub(super) fn somewhere(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if draft.at("/spec").is_some() && !draft.has(POOL) && !draft.has(FLAVOR) {
+    let placed = draft.has_tasks() || draft.has(POOL) || draft.has(FLAVOR);
+    if draft.at("/spec").is_some() && !placed {
         return Err(ApiError::invalid_parameter(
             "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
         ));

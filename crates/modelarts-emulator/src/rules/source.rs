@@ -60,7 +60,7 @@ pub(super) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 /// True for a job that must name its code itself.
 fn says_code(draft: &Draft<'_>) -> bool {
-    draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes()
+    draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes() && !draft.has_tasks()
 }
 
 fn engine_has(draft: &Draft<'_>, name: &str) -> bool {

@@ -85,7 +85,7 @@ fn has_nfs(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn nfs_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if has_nfs(draft) && !draft.has("/spec/resource/pool_id") {
+    if has_nfs(draft) && !draft.has_tasks() && !draft.has("/spec/resource/pool_id") {
         return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
     }
     Ok(())

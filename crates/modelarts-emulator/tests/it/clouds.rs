@@ -77,6 +77,17 @@ async fn a_gateway_refuses_before_it_looks_at_credentials() {
             })
         );
     }
+    for (method, path, there) in [
+        (Method::DELETE, "/training-quotas", false),
+        (Method::HEAD, "/training-quotas", false),
+        (Method::PATCH, "/training-jobs/x/route_plan", false),
+        (Method::PATCH, "/training-jobs/x", true),
+        (Method::PATCH, "/job/training-job-engines", true),
+    ] {
+        let reply = site.client.send(method, path, Vec::new()).await;
+        let status = if there { 405 } else { 404 };
+        assert_eq!(reply.status, status, "{path}");
+    }
     // The description does not say which other parts of ModelArts a cloud has.
     let reply = site.client.get("/pools").await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));

@@ -4,6 +4,7 @@ use modelarts_emulator::{Emulator, Timing};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::operations::put;
 use crate::support::{Client, Reply, Site, http};
 
 /// A job with every field that is stored only, outside of lists of data.
@@ -244,6 +245,12 @@ async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
          so the job fails. Jobs of --runner simulated follow a script.\n"
     );
 
+    let mut bare = job.clone();
+    bare["metadata"]["name"] = "bare".into();
+    bare.as_object_mut().unwrap().remove("algorithm");
+    let reply = site.client.post("/training-jobs", &bare).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+
     let strict = Site::with(|builder| builder.strict(true)).await;
     let reply = strict.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
@@ -271,4 +278,90 @@ async fn names_that_no_header_can_have_are_escaped() {
     let all = ignored(&site.client, &id).await.json();
     assert_eq!(all.as_array().unwrap().len(), 1001);
     assert_eq!(all[1000], "ä,b\r\nX-Evil: 1");
+}
+
+#[tokio::test]
+async fn changes_without_an_effect_are_named() {
+    let site = Site::start().await;
+    let mut job = site.script("change", "");
+    job["endpoints"] = json!({"ssh": {"key_pair_names": ["KeyPair-a"]}});
+    let id = site.run(&job).await;
+    let path = format!("/training-jobs/{id}");
+    let change = json!({
+        "description": "new",
+        "spec": {"notification": {"topic_urn": "urn:smn:x", "events": ["JobFailed"]}},
+        "metadata": {"annotation": {"jupyter-lab/enable": "true"}},
+        "colour": "red",
+    });
+    let reply = put(&site, &path, change.clone()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    let named = "colour,metadata.annotation,spec.notification";
+    assert_eq!(header(&reply), Some(named));
+    let reply = put(&site, &path, json!({"description": "newer"})).await;
+    assert_eq!((reply.status.as_u16(), header(&reply)), (200, None));
+    assert_eq!(
+        ignored(&site.client, &id).await.json(),
+        json!([
+            "endpoints",
+            "metadata.annotations.jupyter-lab/enable",
+            "spec.notification"
+        ])
+    );
+
+    let strict = Site::with(|builder| builder.strict(true)).await;
+    let id = strict.run(&strict.script("change", "")).await;
+    let reply = put(&strict, &format!("/training-jobs/{id}"), change).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    assert!(
+        sentence.contains("the request fields metadata.annotation, spec.notification ("),
+        "{sentence}"
+    );
+    assert_eq!(strict.details(&id).await["metadata"]["description"], "");
+}
+
+#[tokio::test]
+async fn members_of_an_algorithm_that_no_document_has_are_named() {
+    let site = Site::start().await;
+    site.put("bucket/code/train.py", "");
+    let mut algorithm = json!({
+        "metadata": {"name": "sorter", "ai_project": "a", "tags": [{"key": "k"}]},
+        "job_config": {
+            "code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "parameters": [{"name": "a", "value": "1", "constraint": {"type": "Integer"}}],
+            "inputs": [{"name": "in", "remote_constraints": [{"data_type": "obs"}]}],
+            "environments": {"A": "1"},
+        },
+        "resource_requirements": [{"key": "flavor_type", "values": ["CPU"], "operator": "in"}],
+        "advanced_config": {"auto_search": {"reward_attrs": [
+            {"name": "loss", "mode": "min", "regex": "loss=(.*)"},
+        ]}},
+        "colour": "red",
+    });
+    let reply = site.client.post("/algorithms", &algorithm).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+    let named = "colour,job_config.environments";
+    assert_eq!(header(&reply), Some(named));
+    let shown = reply.json();
+    assert_eq!(shown["job_config"].get("environments"), None);
+    let path = format!("/algorithms/{}", shown["metadata"]["id"].as_str().unwrap());
+    let reply = put(&site, &path, algorithm.clone()).await;
+    assert_eq!((reply.status.as_u16(), header(&reply)), (201, Some(named)));
+    // A change may be an earlier answer, or have metadata alone.
+    for body in [shown, json!({"metadata": {"name": "sorter"}})] {
+        let reply = put(&site, &path, body).await;
+        assert_eq!(
+            (reply.status.as_u16(), header(&reply)),
+            (201, None),
+            "{}",
+            reply.text
+        );
+    }
+    algorithm["advanced_config"]["auto_search"] = 5.into();
+    let reply = site.client.post("/algorithms", &algorithm).await;
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid parameter(advanced_config.auto_search must be an object)."
+    );
 }

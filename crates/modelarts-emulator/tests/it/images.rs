@@ -64,6 +64,10 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
         ),
         (json!({"name": "lab", "tag": "1"}), "namespace is required"),
         (
+            json!({"name": "lab", "namespace": "", "tag": "1"}),
+            "namespace is required",
+        ),
+        (
             json!({"name": "lab", "namespace": "team", "tag": "1", "description": "x".repeat(513)}),
             "description must have at most 512 characters",
         ),
@@ -234,6 +238,11 @@ async fn a_reported_event_is_one_of_the_jobs_events() {
             json!({"type": 7}),
             "type must be a string",
         ),
+        (
+            format!("{path}/training-event"),
+            json!({"type": "x".repeat(257)}),
+            "type must have at most 256 characters",
+        ),
     ] {
         let reply = site.client.post(&path, &body).await;
         assert_eq!(message(&reply), format!("Invalid parameter({sentence})."));
@@ -269,9 +278,17 @@ async fn an_algorithm_is_published() {
             "version_num": "1.2.0", "content_uri": "",
         })
     );
-    for body in [json!({"algorithm": {"id": "none"}}), json!({})] {
+    let reply = site
+        .client
+        .post(path, &json!({"algorithm": {"id": "none"}}))
+        .await;
+    assert_eq!(reply.error(), (400, "ModelArts.2755".to_owned()));
+    for body in [json!({}), json!({"algorithm": {"id": ""}})] {
         let reply = site.client.post(path, &body).await;
-        assert_eq!(reply.error(), (400, "ModelArts.2755".to_owned()));
+        assert_eq!(
+            message(&reply),
+            "Invalid parameter(algorithm.id is required)."
+        );
     }
     let invalid = site.client.send(Method::POST, path, b"{".to_vec()).await;
     assert_eq!(invalid.error(), (400, "ModelArts.2787".to_owned()));

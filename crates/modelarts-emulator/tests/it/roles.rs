@@ -7,6 +7,7 @@ use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script}
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use crate::operations::{get_at, put};
 use crate::support::{Gate, Site};
 
 /// An element of `tasks` that runs `script`.
@@ -277,6 +278,11 @@ async fn a_job_waits_for_the_nodes_of_all_roles() {
         .post("/training-jobs", &job("other", tasks))
         .await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    assert!(
+        sentence.contains("tasks[1].task_resource.pool_id must be that of tasks[0]"),
+        "{sentence}"
+    );
 }
 
 #[tokio::test]
@@ -308,7 +314,7 @@ async fn roles_are_held_against_the_rules_for_jobs() {
         (
             with("/task_resource/flavor_id", "modelarts.none".into()),
             "ModelArts.2781",
-            "Flavor (modelarts.none) not found.",
+            "tasks[1]: Flavor (modelarts.none) not found.",
         ),
         (
             with(
@@ -316,7 +322,15 @@ async fn roles_are_held_against_the_rules_for_jobs() {
                 "obs://bucket/elsewhere/train.py".into(),
             ),
             "ModelArts.2792",
-            "The boot_file does not belong to the package_id directory.",
+            "tasks[1]: The boot_file does not belong to the package_id directory.",
+        ),
+        (
+            with(
+                "/algorithm/job_config",
+                json!({"parameters": [{"value": "1"}]}),
+            ),
+            "ModelArts.2788",
+            "Invalid parameter(tasks[1].algorithm.job_config.parameters[0].name is required).",
         ),
     ] {
         let reply = site
@@ -373,4 +387,162 @@ async fn simulated_roles_follow_the_script_of_their_task() {
     };
     assert_eq!(metrics("learner-0").await, 80.0);
     assert_eq!(metrics("worker-0").await, -1.0);
+}
+
+#[tokio::test]
+async fn the_whole_job_ends_and_waits_as_its_spec_says() {
+    let site = Site::with(|builder| builder.pool(Pool::new("two", PoolKind::Cpu, 2))).await;
+    let gate = Gate::new().await;
+    let mut small = site.script("small", &(gate.python() + "gate()"));
+    small["spec"] = json!({"resource": {"pool_id": "two"}});
+    site.create(&small).await;
+    let running = gate.reached().await;
+    let roles = ["learner", "worker"].map(|name| {
+        let mut role = role(&site, "spec", name, "");
+        role["task_resource"] = json!({"pool_id": "two", "node_count": 1});
+        role
+    });
+    let mut job = job("spec", json!(roles));
+    job["spec"] = json!({
+        "auto_stop": {"time_unit": "HOURS", "duration": 2},
+        "resource": {"flavor_id": "modelarts.vm.cpu.8u", "pool_group_id": "g"},
+        "volumes": [{"pfs": {"pfs_path": "/bucket/pfs/", "local_path": "/home/ma-user/pfs"}}],
+        "log_export_path": {"obs_url": "/bucket/logs/"},
+        "schedule_policy": {"priority": 1},
+    });
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+    assert_eq!(
+        reply.headers["x-emulator-ignored"],
+        "metadata.annotations.job_template,spec.log_export_path,spec.resource,spec.volumes"
+    );
+    let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(site.details(&id).await["spec"], job["spec"]);
+    site.emulator.wait_for(&id, "Pending").await.unwrap();
+    let path = format!("/training-jobs/{id}");
+    let change = json!({"spec": {"schedule_policy": {"priority": 2}}});
+    assert_eq!(put(&site, &path, change.clone()).await.status, 200);
+    let policy = |details: Value| details["spec"]["schedule_policy"].clone();
+    assert_eq!(policy(site.details(&id).await), json!({"priority": 2}));
+    // A job without a `spec` has one then.
+    job.as_object_mut().unwrap().remove("spec");
+    job["metadata"]["name"] = "bare".into();
+    let bare = site.create(&job).await;
+    site.emulator.wait_for(&bare, "Pending").await.unwrap();
+    put(&site, &format!("/training-jobs/{bare}"), change).await;
+    let details = site.details(&bare).await;
+    assert_eq!(details["spec"], json!({"schedule_policy": {"priority": 2}}));
+    running.let_through().await;
+
+    let strict = Site::with(|builder| builder.strict(true)).await;
+    let mut job = self::job("strict", json!([role(&strict, "strict", "worker", "")]));
+    job["spec"] = json!({"volumes": [{"pfs": {"pfs_path": "/b/", "local_path": "/home/b"}}]});
+    let reply = strict.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+}
+
+#[tokio::test]
+async fn roles_stop_after_the_hours_of_the_job() {
+    let script = json!({"default": [{"seconds": 36000}]});
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .runner(RunnerKind::Simulated(
+                Script::from_json(&script.to_string()).unwrap(),
+            ))
+            .clock(clock.clone())
+    })
+    .await;
+    let mut job = job("hours", json!([role(&site, "hours", "worker", "")]));
+    job["spec"] = json!({"auto_stop": {"time_unit": "HOURS", "duration": 2}});
+    job["algorithm"] = json!({});
+    let id = site.create(&job).await;
+    assert!(site.emulator.advance(Duration::from_secs(3 * 3600)).await);
+    let details = get_at(&site, &clock, &format!("/training-jobs/{id}")).await;
+    assert_eq!(details.json()["status"]["phase"], "Terminated");
+}
+
+#[tokio::test]
+async fn code_and_place_are_those_of_the_roles() {
+    let site = Site::start().await;
+    for (at, spec) in [
+        json!({}),
+        json!({"resource": {}}),
+        json!({"auto_stop": {"time_unit": "HOURS", "duration": 1}}),
+        json!({"volumes": [{"nfs": {"nfs_server_path": "h:/a", "local_path": "/home/ma-user/a"}}]}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut job = job(
+            &format!("job-{at}"),
+            json!([role(&site, "model", "worker", "")]),
+        );
+        job["spec"] = spec;
+        job["algorithm"] = json!({});
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.status, 201, "{}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn members_of_a_role_that_no_document_has_are_only_named() {
+    let site = Site::start().await;
+    let mut worker = role(
+        &site,
+        "model",
+        "worker",
+        "import sys; sys.exit(len(sys.argv) > 1)",
+    );
+    worker["algorithm"]["job_config"] = json!({"code_dir": "/none/", "boot_file": "/none/a.py"});
+    worker["algorithm"]["policies"] = json!({"auto_search": {"reward_attrs": []}});
+    worker["algorithm"]["parameters"] = json!([{"name": "a", "value": "1"}]);
+    let mut shell = role(&site, "model", "shell", "");
+    shell["algorithm"] = json!({"engine": {"image_url": "org/image:1"}, "command": "true"});
+    let reply = site
+        .client
+        .post("/training-jobs", &job("model", json!([worker, shell])))
+        .await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+    assert_eq!(
+        reply.headers["x-emulator-ignored"],
+        "metadata.annotations.job_template,tasks[].algorithm.job_config.boot_file,\
+         tasks[].algorithm.job_config.code_dir,tasks[].algorithm.parameters"
+    );
+    let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
+    site.emulator.wait_for(&id, "Completed").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_pool_has_nodes_for_all_roles_or_refuses() {
+    let site = Site::with(|builder| builder.pool(Pool::new("two", PoolKind::Cpu, 2))).await;
+    let tasks = ["learner", "worker"].map(|name| {
+        let mut role = role(&site, "model", name, "");
+        role["task_resource"] = json!({"pool_id": "two", "node_count": 2});
+        role
+    });
+    let reply = site
+        .client
+        .post("/training-jobs", &job("model", json!(tasks)))
+        .await;
+    assert_eq!(reply.error(), (400, "ModelArts.2793".to_owned()));
+    let alone = site
+        .client
+        .post("/training-jobs", &job("model", json!([tasks[0]])))
+        .await;
+    assert_eq!(alone.status, 201, "{}", alone.text);
+}
+
+#[tokio::test]
+async fn roles_whose_variables_have_one_name_are_refused() {
+    let site = Site::start().await;
+    let tasks = ["a-b", "a_b"].map(|name| role(&site, "model", name, ""));
+    let reply = site
+        .client
+        .post("/training-jobs", &job("model", json!(tasks)))
+        .await;
+    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    assert!(sentence.contains("the roles a-b and a_b"), "{sentence}");
+    assert!(sentence.contains("tasks[1].role must"), "{sentence}");
 }

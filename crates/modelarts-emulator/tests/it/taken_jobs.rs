@@ -133,17 +133,17 @@ async fn directories_that_the_emulator_lacks_are_refused_as_such() {
         (
             "working_dir",
             json!("/opt/code"),
-            "\"/opt/code\" as working_dir, which is not below /home",
+            "algorithm.working_dir at /opt/code (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
         ),
         (
             "local_code_dir",
             json!("/home"),
-            "\"/home\" as local_code_dir, which is not below /home",
+            "algorithm.local_code_dir at /home (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
         ),
         (
             "inputs",
             input,
-            "\"/data\" as a local_dir, which is not below /home",
+            "algorithm.inputs[0].local_dir at /data (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
         ),
     ] {
         let mut job = site.script("elsewhere", "");

@@ -1,6 +1,5 @@
-//! The fields of `tasks`, and those of features that the emulator does not have: model assets, the
-//! fate of a job's resources and record, fine-tuning. Their types and limits are checked, as the
-//! service does it.
+//! The fields of `tasks`, of models (assets and fine-tuning), and of how long resources, logs and
+//! records of a job are kept.
 
 use super::fields::Fate::{Acted, Refused, Silent, Stored, Unshown};
 use super::fields::Line;
@@ -12,7 +11,7 @@ use super::fields::Type::{
 const MANY: usize = usize::MAX;
 
 #[rustfmt::skip]
-pub(super) const UNMODELLED: &[Line] = &[
+pub(super) const TASKS_AND_MODELS: &[Line] = &[
     ("spec.retention", Object, Optional, Unshown),
     ("spec.retention.policy", OneOf(&["enabled", "disabled"]), Optional, Unshown),
     ("spec.log_export_config", Object, Optional, Stored),
@@ -95,6 +94,7 @@ pub(super) const UNMODELLED: &[Line] = &[
     ("tasks[].algorithm.job_config.engine.run_user", Text, Optional, Stored),
     ("tasks[].algorithm.code_dir", Text, Optional, Acted),
     ("tasks[].algorithm.boot_file", Text, Optional, Acted),
+    ("tasks[].algorithm.command", Text, Optional, Acted),
     ("tasks[].algorithm.engine", Object, Optional, Acted),
     ("tasks[].algorithm.engine.engine_id", Text, Optional, Acted),
     ("tasks[].algorithm.engine.engine_name", Text, Optional, Acted),
