@@ -83,8 +83,8 @@ struct Serve {
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
     /// The cloud whose service it is.
-    #[arg(long, value_enum, default_value_t = Whose::Huawei)]
-    cloud: Whose,
+    #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
+    cloud: CloudName,
     /// Directory in which version v of data set d is d/v.
     #[arg(long, value_name = "DIR")]
     datasets: Option<PathBuf>,
@@ -164,7 +164,7 @@ enum Pace {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Whose {
+enum CloudName {
     /// Open Telekom Cloud.
     Otc,
     /// Huawei Cloud.
@@ -331,8 +331,8 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
             Text::Guide => Wording::Guide,
         })
         .cloud(match arguments.cloud {
-            Whose::Otc => Cloud::Otc,
-            Whose::Huawei => Cloud::Huawei,
+            CloudName::Otc => Cloud::Otc,
+            CloudName::Huawei => Cloud::Huawei,
         })
         .restart_on(match arguments.restart_on {
             Restart::Fault => RestartOn::Fault,
