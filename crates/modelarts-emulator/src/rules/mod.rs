@@ -1,4 +1,4 @@
-//! What a creation must fulfil: first the table of fields, then the rules between them, in this
+//! The rules on a creation: first the table of fields, then the rules between them, in this
 //! order. The first that is broken is the answer, with the service's own status and code; advice is
 //! only logged.
 //!
@@ -24,9 +24,12 @@ mod volumes;
 
 pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
-pub(crate) use ignored::{HEADER as IGNORED, give_back, header as ignored_header, ignored};
+pub(crate) use ignored::{
+    HEADER as IGNORED, give_back, header as ignored_header, idle_start, ignored,
+};
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
+pub(crate) use volumes::hides_platform;
 
 use crate::error::ApiError;
 use crate::roles;
@@ -73,7 +76,8 @@ pub(crate) const RULES: &[Rule] = &[
     // ---- what runs ----
     rule("subscription-and-version", Must, source::subscription),
     rule("one-stored-algorithm", Advice, source::one_stored),
-    rule("stored-algorithm-alone", Advice, source::stored_alone),
+    rule("stored-algorithm-code", Advice, source::stored_code),
+    rule("stored-algorithm-engine", Advice, source::stored_engine),
     rule("algorithm-exists", Refusal, source::stored),
     rule("job-fits-algorithm", Refusal, algorithm::fits),
     rule("data-fits-algorithm", Refusal, algorithm::data_fits),
@@ -112,6 +116,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("local-code-dir", Refusal, source::local_code_dir),
     rule("local-code-dir-home", Advice, source::local_code_dir_home),
     rule("working-dir", Refusal, source::working_dir),
+    rule("working-dir-plain", Advice, source::working_dir_plain),
     // ---- variables and hyper-parameters ----
     rule("variable-names", Must, extras::environments),
     rule("variable-references", Must, extras::no_references),
@@ -134,7 +139,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("search-floats", Must, algorithm::search_floats),
     // ---- data ----
     rule("input-named", Must, channels::inputs_named),
-    rule("channel-names-different", Refusal, channels::different),
+    rule("channel-names-different", Advice, channels::different),
     rule(
         "channel-directories-different",
         Advice,
@@ -155,6 +160,11 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool-runs", Refusal, place::pool_runs),
     rule("pool-trains", Refusal, place::pool_trains),
     rule("flavor-of-pool", Refusal, place::flavor_of_pool),
+    rule(
+        "pool-flavor-needs-pool",
+        Advice,
+        place::pool_flavor_needs_pool,
+    ),
     rule("flavor-exists", Refusal, place::flavor_exists),
     rule(
         "flavor-fits-algorithm",
@@ -179,6 +189,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volume-once", Must, volumes::once),
     rule("volume-places-different", Must, volumes::different_places),
     rule("volume-default-mount", Must, volumes::default_mount),
+    rule("volume-path-plain", Advice, volumes::path_plain),
     rule("volume-over-home", Advice, volumes::over_home),
     rule("volume-over-channel", Advice, volumes::over_channel),
     // ---- what stands beside it ----

@@ -213,12 +213,6 @@ async fn broken_rules_of_a_creation_name_the_field() {
         ),
         (
             "/algorithm/inputs",
-            json!([channel("a"), channel("a")]),
-            2753,
-            "input and output channel information is not standardized.",
-        ),
-        (
-            "/algorithm/inputs",
             json!([{"name": "a"}]),
             2788,
             "Invalid parameter(algorithm.inputs[0].remote is required).",
@@ -282,12 +276,6 @@ async fn broken_rules_of_a_creation_name_the_field() {
             json!(17),
             2793,
             "The number of flavor instances (17) exceeds the maximum (16).",
-        ),
-        (
-            "/spec/auto_stop",
-            json!({"time_unit": "DAYS", "duration": 1}),
-            2788,
-            "Invalid parameter(spec.auto_stop.time_unit must be HOURS).",
         ),
         (
             "/spec/auto_stop",
