@@ -9,7 +9,7 @@ const FLAVOR: &str = "spec.resource.flavor_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
 /// The flavors of dedicated pools begin so; what follows says how many cards.
-const OF_POOLS: &str = "modelarts.pool.visual.";
+pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
 
 pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))

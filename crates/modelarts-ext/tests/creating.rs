@@ -416,7 +416,6 @@ async fn the_service_takes_what_is_only_advised_against() {
             "a volume is not mounted over the inputs",
             "a volume is mounted at an absolute path",
             "a working directory is plain",
-            "a list is open",
             "a local code directory is not /home",
         ]
         .contains(&name.as_str())
