@@ -183,9 +183,9 @@ async fn broken_rules_of_a_creation_name_the_field() {
         ),
         (
             "/algorithm/working_dir",
-            json!("/home/../tmp"),
+            json!("tmp"),
             2859,
-            "The working_dir parameter verification failed for reason(the steps . and .. are not allowed)",
+            "The working_dir parameter verification failed for reason(it must be an absolute path)",
         ),
         (
             "/algorithm/parameters",

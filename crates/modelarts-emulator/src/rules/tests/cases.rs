@@ -164,7 +164,6 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("local-code-dir", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
         ("local-code-dir-home", s(&[("algorithm|local_code_dir", "/home/".into())]), Some((400, 2857, "below /home"))),
         ("local-code-dir-home", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
-        ("local-code-dir", s(&[("spec", Value::Null), ("tasks", json!([{"algorithm": {"local_code_dir": "/tmp"}}]))]), Some((400, 2857, "below /home"))),
         ("local-code-dir", s(&[("algorithm|local_code_dir", "/tmp".into()), ("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"}))]), None),
         ("working-dir-plain", s(&[("algorithm|working_dir", "/home/../tmp".into())]), Some((400, 2859, ". and .."))),
         ("working-dir", s(&[("algorithm|working_dir", "code".into())]), Some((400, 2859, "absolute path"))),
