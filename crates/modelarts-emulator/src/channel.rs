@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::body::Field;
 use crate::error::ApiError;
-use crate::home::{HomePath, MA_HOME, MA_MOUNT_PATH};
+use crate::home::{self, HomePath, MA_MOUNT_PATH};
 use crate::obs::ObsPath;
+use crate::rules::hides_platform;
 
 /// An input or an output.
 #[derive(Clone, Debug)]
@@ -161,9 +162,9 @@ pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
             else {
                 continue;
             };
-            if ["/home", MA_HOME].contains(&place.trim_end_matches('/')) {
+            if hides_platform(place) || home::plain(place).is_err() {
                 return Err(ApiError::not_modelled(format!(
-                    "{} at {place} (it must be a directory below: name another one)",
+                    "{} at {place} (it must be a path without . and .. that hides no directory of the platform: name another one)",
                     volume.required("local_path")?
                 )));
             }

@@ -6,9 +6,10 @@ use crate::clock::Moment;
 use crate::environment;
 use crate::events::Event;
 use crate::lifecycle::State;
+use crate::obs::ObsPath;
 use crate::request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start};
 use crate::roles;
-use crate::rules::{give_back, visible};
+use crate::rules::{self, give_back, visible};
 use crate::store::Job;
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -241,6 +242,13 @@ fn algorithm(request: &JobRequest) -> Value {
         put("working_dir", path.to_string().into());
     }
     let mut algorithm = Value::Object(algorithm);
+    if let Some(idle) = rules::idle_start(&request.given) {
+        let text = request.text(&format!("/algorithm/{idle}"));
+        let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
+        algorithm[idle] = path
+            .map_or_else(|| text.to_owned(), |path| path.to_string())
+            .into();
+    }
     echo(
         &mut algorithm,
         &request.given,

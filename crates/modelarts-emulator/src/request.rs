@@ -309,14 +309,8 @@ fn start(given: &Value, algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start
     }
     let code_dir = obs_member(algorithm, "code_dir")?;
     let command = algorithm.text_of("command")?;
-    let engine = engine(algorithm)?;
-    let custom = engine.contains_key("image_url")
-        && !["engine_id", "engine_name"]
-            .iter()
-            .any(|name| engine.contains_key(*name));
     let start = match obs_member(algorithm, "boot_file")? {
-        // A custom image runs its command.
-        Some(file) if command.is_none() || !custom => {
+        Some(file) if rules::idle_start(given) != Some("boot_file") => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));

@@ -24,7 +24,8 @@ impl Job {
     }
 
     /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
-    /// Only Huawei Cloud documents this.
+    /// Only Huawei Cloud documents this. 0 is an error here and a warning in a creation:
+    /// the published schema admits it there, but not in a change.
     ///
     /// # Errors
     /// Another priority, with nothing sent; a refusal of the service.

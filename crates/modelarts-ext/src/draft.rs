@@ -1,4 +1,4 @@
-//! A job that is to be made, as the rules look at it.
+//! A job that is to be made, in the form that the rules read.
 
 use serde_json::Value;
 
@@ -12,11 +12,17 @@ pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
 pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 
-/// The body, and whose rules it is held against.
+/// The body, and the cloud whose rules apply to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {
     body: Place<'a>,
     pub(crate) cloud: Cloud,
+}
+
+/// True for resources in a dedicated pool, or in a federation of pools.
+pub(crate) fn names_pool(resource: &Place<'_>) -> bool {
+    let fields = ["pool_id", "pool_group_id"];
+    fields.iter().any(|name| resource.at(name).is_given())
 }
 
 impl<'a> Draft<'a> {
@@ -41,6 +47,13 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn annotation(&self, key: &str) -> Place<'a> {
         self.at("metadata.annotations").entry(key)
+    }
+
+    /// True for a job in a dedicated pool, or with a task in one.
+    pub(crate) fn has_pool(&self) -> bool {
+        let tasks = self.at("tasks").items();
+        let mut tasks = tasks.iter().map(|task| task.at("task_resource"));
+        names_pool(&self.at("spec.resource")) || tasks.any(|resource| names_pool(&resource))
     }
 
     /// The algorithm of the job, and those of its tasks.
@@ -73,7 +86,7 @@ impl<'a> Draft<'a> {
         self.lists("parameters")
     }
 
-    /// What stands at a place, for a message. A hyper-parameter may be marked as a
+    /// The value at a place, for a message. A hyper-parameter may be marked as a
     /// secret.
     pub(crate) fn offender(&self, place: &Place<'a>) -> Offender {
         let secret = self.parameters().iter().flatten().any(|parameter| {
@@ -92,14 +105,14 @@ impl<'a> Draft<'a> {
         lists.flatten().collect()
     }
 
-    /// Whether the algorithm is one that the service keeps.
+    /// True for a job with an algorithm that the service keeps.
     pub(crate) fn is_stored(&self) -> bool {
         ["id", "subscription_id", "item_version_id"]
             .iter()
             .any(|name| self.at("algorithm").at(name).is_given())
     }
 
-    /// Whether the job must say what it runs. Jobs that only show logs, tune a model
+    /// True for a job that must say what it runs. Jobs that only show logs, tune a model
     /// of the platform or are made of tasks say it elsewhere.
     pub(crate) fn runs_code(&self) -> bool {
         !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.tunes()

@@ -7,6 +7,7 @@ use crate::{
     draft::Draft,
     place::Place,
     rules_on_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
+    rules_on_resources::OF_POOLS,
     violation::{Report, Warning},
 };
 
@@ -83,6 +84,10 @@ impl FlavorFacts {
     ) {
         if let Some(instead) = &self.instead {
             let flavor = draft.at(FLAVOR);
+            // The list is that of the public pool, and no document says that it has these.
+            if flavor.text().is_some_and(|id| id.starts_with(OF_POOLS)) {
+                return;
+            }
             report.add(
                 FLAVOR_EXISTS.basis,
                 flavor.path(),

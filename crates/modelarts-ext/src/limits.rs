@@ -16,7 +16,7 @@ use crate::{
 /// The schema of the body.
 pub(crate) const BODY: &str = "CreateTrainingJobRequest";
 
-/// What most broken limits are refused with.
+/// The code that most broken limits are refused with.
 pub(crate) const INVALID: &str = "ModelArts.2788";
 
 /// The fields of a schema.
@@ -60,8 +60,9 @@ const CLOSED: &[(&str, &str)] = &[
     ("ParameterConstraintRequest", "type"),
 ];
 
-/// Said of a value that no document lists.
-const MAY_KNOW_MORE: &str = "no document lists another value, but the service may know more";
+/// The end of the warning about a value that no document lists.
+const AS_DOCUMENTED: &str =
+    "as far as documents say (the service may know more); check the spelling";
 
 /// Patterns in words.
 const WORDS: &[(&str, &str)] = &[
@@ -134,7 +135,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, place: &Place<'_>, report
                 report.warnings.push(Warning::new(
                     place.path(),
                     place.offender(),
-                    format!("{}; {MAY_KNOW_MORE}", one_of(values)),
+                    format!("must be {} {AS_DOCUMENTED}", one_of(values)),
                 ));
             }
         }
@@ -185,8 +186,8 @@ pub(crate) fn unknown<'a>(shape: Shape, place: &Place<'a>, found: &mut Vec<Place
     }
 }
 
-/// Whether a value is of the type that the shape names. Builders see to that; a copied
-/// job may come in other shapes.
+/// True for a value of the type that the shape names. Builders send no others; a copied
+/// job may have them.
 fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),

@@ -10,8 +10,8 @@ use crate::{
     rules_on_switches as switch, rules_on_volumes as volume, violation::Report,
 };
 
-/// The evidence for a rule, as `openapi/SOURCES.md` has it. It decides what a job that
-/// breaks the rule gets.
+/// The evidence for a rule, as `openapi/SOURCES.md` has it. A job that breaks the rule gets
+/// a violation or a warning by it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Basis {
     /// A violation: the service was seen to refuse such jobs, or its list of codes names
@@ -31,12 +31,12 @@ pub(crate) struct Rule {
     /// Its name in `openapi/SOURCES.md`, and in the emulator.
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "tests hold the table against SOURCES")
+        expect(dead_code, reason = "tests compare the table with SOURCES")
     )]
     name: &'static str,
     /// The fields it is about, by their general names.
     pub(crate) on: &'static [&'static str],
-    /// What is so.
+    /// The rule as a sentence on jobs that keep it.
     pub(crate) says: &'static str,
     basis: Basis,
     /// How a job that breaks it is mended.
@@ -75,6 +75,11 @@ pub(crate) fn check(draft: &Draft<'_>, report: &mut Report) {
 
 /// Reasons why a rule is a warning only.
 const TAKEN: &str = "the documents advise against it; the service is known to take it";
+const UNNEEDED: &str = "the documents do without it; the service takes it";
+const UNKNOWN_BESIDE: &str =
+    "the documents do without it; no job that the service took is known to have it";
+const OUR_READING: &str =
+    "the code of the service for it has a general text, and this cause is not named";
 const UNSAID: &str = "no document says that the service refuses it";
 const UNCLEAR: &str = "the service refused it once, perhaps for another cause";
 
@@ -83,7 +88,6 @@ const TYPE: &str = "ModelArts.2825";
 const RANGE: &str = "ModelArts.2816";
 const IMAGE: &str = "ModelArts.2806";
 const OBS: &str = "ModelArts.2791";
-const CHANNEL: &str = "ModelArts.2753";
 
 const CODE_DIR: &str = "algorithm.code_dir";
 const BOOT_FILE: &str = "algorithm.boot_file";
@@ -103,19 +107,20 @@ const LOCAL_PATHS: &[&str] = &[
 /// All of them.
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
-    // What the job is.
-    rule("kind-of-cloud", &["kind"], "the cloud has this kind of job: job or visualization_job; on Huawei Cloud others, too", Must(INVALID), "use job", switch::kind),
+    // The job as a whole.
+    rule("kind-of-cloud", &["kind"], "the cloud has this kind of job: job or visualization_job; Huawei Cloud also federated_pool_job, edge_job, hetero_job, mrs_job, autosearch_job and diag_job", Must(INVALID), "use job", switch::kind),
     rule("tasks-or-spec", &["tasks", "spec"], "tasks and spec exclude each other", Advice(UNSAID), "leave one out", code::tasks_or_spec),
     rule("retries-in-range", &[ANNOTATIONS], "the number of retries is 1 to 3; on Huawei Cloud 1 to 128", Must(INVALID), "set a number that the cloud takes, or leave auto restart out", switch::retries),
     rule("annotation-switches", &[ANNOTATIONS], "switches are true or false", Advice(UNSAID), "write \"true\" or \"false\"", switch::switches),
     rule("hang-retry-needs-retries", &[ANNOTATIONS], "hang-retry needs a number of retries", Advice(UNSAID), "set auto restart too", switch::hang_retry),
     rule("job-template-known", &[ANNOTATIONS], "the template is Template RL or Template DL", Advice(UNSAID), "leave it out unless the job is heterogeneous", switch::template),
 
-    // What it runs.
+    // Code and engine.
     rule("algorithm-required", &["algorithm"], "a job has an algorithm", Must(INVALID), "give an algorithm by id or by subscription, code directory and boot file, or an image and its command", code::something),
     rule("subscription-and-version", &["algorithm.subscription_id", "algorithm.item_version_id"], "subscription_id and item_version_id come together", Must(INVALID), "give both", code::subscription),
     rule("one-stored-algorithm", &["algorithm.id", "algorithm.subscription_id"], "there is one source of the algorithm", Advice(UNSAID), "give either the id of an algorithm or a subscription", code::one_stored),
-    rule("stored-algorithm-alone", &[CODE_DIR, BOOT_FILE, COMMAND, "algorithm.engine"], "an algorithm that the service keeps brings its own code and engine", Advice(TAKEN), "leave it out unless it is to run in the place of the algorithm's", code::stored_alone),
+    rule("stored-algorithm-code", &[CODE_DIR, BOOT_FILE], "an algorithm that the service keeps brings its own code directory and boot file", Advice(UNNEEDED), "leave them out unless they are to run in the place of the algorithm's", code::stored_code),
+    rule("stored-algorithm-engine", &[COMMAND, "algorithm.engine"], "an algorithm that the service keeps brings its own command and engine", Advice(UNKNOWN_BESIDE), "leave them out unless they are to run in the place of the algorithm's", code::stored_engine),
     rule("boot-file-needs-code-dir", &[CODE_DIR], "a boot file needs its code directory", Must(INVALID), "give the directory that holds the boot file", code::code_dir),
     rule("boot-file-required", &[BOOT_FILE], "without a command a job has a boot file", Must(INVALID), "give the script that is started", code::boot_file),
     rule("command-or-boot-file", &[COMMAND], "boot file and command exclude each other", Advice(UNSAID), "leave one out: a boot file is for a preset image, a command for an image of your own", code::boot_or_command),
@@ -124,7 +129,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("engine-for-boot-file", &["algorithm.engine"], "a boot file needs an engine: by id, by name and version, or an image", Must(INVALID), "name the engine that runs the boot file", code::engine),
     rule("engine-name-and-version", &["algorithm.engine.engine_name", "algorithm.engine.engine_version"], "the name and the version of an engine come together", Advice(UNSAID), "give both", code::engine_pair),
     rule("engine-version-needs-name", &["algorithm.engine.engine_name"], "the version of an engine beside an image needs its name", Advice(UNSAID), "give the name too, or neither", code::engine_beside_image),
-    rule("engine-id-beside-image", &["algorithm.engine.engine_id"], "an image of its own has no engine_id", Advice(UNCLEAR), "leave it out", code::engine_id_beside_image),
+    rule("engine-id-beside-image", &["algorithm.engine.engine_id"], "a custom image needs no engine_id", Advice(UNCLEAR), "leave it out", code::engine_id_beside_image),
     rule("image-without-registry", &[IMAGE_URL], "an image is named organization/name:tag, without a registry", Advice(UNCLEAR), "leave the registry out", code::image_without_registry),
     rule("sys-packages-need-image", &["algorithm.engine.install_sys_packages"], "install_sys_packages needs engine_name, engine_version and image_url", Advice(UNSAID), "give all three, or leave it out", code::sys_packages),
     rule("boot-file-inside", &[BOOT_FILE], "the boot file lies in the code directory", Refusal("ModelArts.2792"), "move the boot file, or name the directory that holds it", code::boot_file_inside),
@@ -134,7 +139,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule("user-id-least", &[RUN_USER], "the user id is 1000 or more in the public pool", Refusal("ModelArts.2855"), "choose a larger one, or run in a dedicated pool", code::user_least),
     rule("local-code-dir", &["algorithm.local_code_dir"], "the local code directory is a plain path in /home, and none that the cloud keeps for itself", Refusal("ModelArts.2857"), "choose another directory below /home", code::local_code_dir),
     rule("local-code-dir-home", &["algorithm.local_code_dir"], "the local code directory lies below /home", Advice(UNSAID), "choose a directory in it", code::local_code_dir_home),
-    rule("working-dir", &["algorithm.working_dir"], "the working directory is an absolute, plain path", Refusal("ModelArts.2859"), "write it from / on, without . and ..", code::working_dir),
+    rule("working-dir", &["algorithm.working_dir"], "the working directory is an absolute path", Refusal("ModelArts.2859"), "write it from / on", code::working_dir),
+    rule("working-dir-plain", &["algorithm.working_dir"], "the working directory has no . and .. in its path", Advice(OUR_READING), "write the path without them", code::working_dir_plain),
     rule("search-config-yaml", &["algorithm.autosearch_config_path"], "the configuration of a search is a YAML file", Advice(UNSAID), "name a .yaml file", code::search_config),
 
     // Variables and hyper-parameters.
@@ -152,28 +158,30 @@ pub(crate) const RULES: &[Rule] = &[
     rule("search-bounds", &["algorithm.policies.auto_search.search_params[]"], "what a search varies has two numbers as its ends, in order, or a list of values", Refusal("ModelArts.2826"), "give lower_bound and upper_bound, or discrete_values", parameter::searched),
     rule("search-floats", &["algorithm.policies.auto_search.search_params[].name"], "a search varies hyper-parameters of type Float only", Must("ModelArts.2826"), "leave it out of the search, or make it a Float", parameter::searched_floats),
     rule("search-algorithms", &["algorithm.policies.auto_search.algo_configs[].name"], "search algorithms are bayes_opt_search, tpe_search and anneal_search", Advice(UNSAID), "choose one of them", parameter::search_algorithms),
-    rule("search-engine", &["algorithm.policies.auto_search"], "a search runs on pytorch_1.8.0 or tensorflow_2.1.0", Advice(UNSAID), "choose one of these engines", parameter::search_engine),
+    rule("search-engine", &["algorithm.policies.auto_search"], "a search runs on pytorch_1.8.0 or tensorflow_2.1.0", Advice("the guide of Open Telekom Cloud names these two"), "choose one of these engines", parameter::search_engine),
 
     // Data.
-    rule("input-named", &["algorithm.inputs[].name"], "it is required", Must(INVALID), "give it", channel::inputs_named),
+    rule("input-named", &["algorithm.inputs[].name"], "an input has a name, unless the job tunes a model", Must(INVALID), "give it", channel::inputs_named),
     rule("channel-names", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "names of channels are 1 to 64 letters, digits, _ and -", Must(INVALID), "rename it", channel::names),
-    rule("channel-names-different", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "inputs, and outputs, have different names", Refusal(CHANNEL), "rename one", channel::different),
-    rule("channel-directories-different", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "channels have different local directories", Advice(UNSAID), "choose another, or let the service choose", channel::different_places),
+    rule("channel-names-different", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "inputs, and outputs, have different names", Advice(OUR_READING), "rename one", channel::different),
+    rule("channel-directories-different", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "channels have different local directories", Advice("they would share one directory"), "choose another, or let the service choose", channel::different_places),
     rule("channel-local-directory", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "the local directory is an absolute, plain path", Advice(UNSAID), "write it from / on, without . and ..", channel::local_dirs),
     rule("channel-variable-name", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "a channel that is handed over as a variable has the name of one", Advice(UNSAID), "use letters, digits and _, no digit first, or hand it over as a parameter", channel::variables),
     rule("channel-one-source", &["algorithm.inputs[].remote"], "an input comes from OBS or from a data set, one of the two", Must(INVALID), "give one of the two", channel::one_source),
-    rule("dataset-version", &["algorithm.inputs[].remote.dataset.version_id"], "a data set needs its version, unless service_type is V3", Advice(UNSAID), "give the version", channel::dataset_version),
+    rule("dataset-version", &["algorithm.inputs[].remote.dataset.version_id"], "a data set needs its version, unless service_type is V3", Advice("documents disagree"), "give the version", channel::dataset_version),
     rule("tasks-read-from-obs", &["tasks[].algorithm.inputs[].remote.dataset"], "tasks of heterogeneous jobs read from OBS only", Must(INVALID), "give an OBS path", channel::tasks_from_obs),
     rule("obs-paths", &[CODE_DIR, BOOT_FILE, "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "an OBS path is obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channel::obs_paths),
 
     // Where it runs.
     rule("spec-required", &["spec"], "a job has resources", Must(INVALID), "give a flavor or a pool", resource::spec),
     rule("flavor-or-pool", &[FLAVOR, POOL], "a job runs on a flavor or in a pool", Must(INVALID), "give a flavor of the public pool, or a dedicated pool", resource::somewhere),
-    rule("flavor-of-pool", &[FLAVOR], "flavors of dedicated pools begin with modelarts.pool.visual., such as modelarts.pool.visual.xlarge, and the public pool has others", Refusal("ModelArts.2781"), "choose a flavor of the pool; a pool of CPU nodes takes none", resource::flavor_of_pool),
+    rule("flavor-of-pool", &[FLAVOR], "a dedicated pool takes no flavors of the public pool: its own begin with modelarts.pool.visual., such as modelarts.pool.visual.xlarge", Refusal("ModelArts.2781"), "choose a flavor of the pool; a pool of CPU nodes takes none", resource::flavor_of_pool),
+    rule("pool-flavor-needs-pool", &[FLAVOR], "flavors that begin with modelarts.pool.visual. are for dedicated pools", Advice(UNSAID), "name the pool, or choose a flavor of the public pool", resource::pool_flavor_needs_pool),
     rule("federation-named", &["spec.resource.pool_group_id"], "a federated_pool_job has a pool_group_id", Must(INVALID), "give the federation of pools", resource::federation),
-    rule("priority-least", &[PRIORITY], "the priority is 1 or more", Advice(UNSAID), "choose 1, 2 or 3", resource::priority_least),
+    rule("priority-least", &[PRIORITY], "the priority is not below 0", Must(INVALID), "choose 1, 2 or 3", resource::priority_least),
+    rule("priority-zero", &[PRIORITY], "the priority is 1 or more", Advice("the published schema admits 0, the guide does not"), "choose 1, 2 or 3", resource::priority_zero),
     rule("priority-most", &[PRIORITY], "the priority is 3 at most", Must(RANGE), "choose 1, 2 or 3", resource::priority_most),
-    rule("priority-needs-pool", &[PRIORITY], "priorities above 1 are for dedicated pools", Advice(UNSAID), "leave it out, or run in a dedicated pool", resource::priority_needs_pool),
+    rule("priority-needs-pool", &[PRIORITY], "priorities above 1 are for dedicated pools", Advice("documented for dedicated pools only; no refusal elsewhere is known"), "leave it out, or run in a dedicated pool", resource::priority_needs_pool),
     rule("affinity-group-size", &["spec.schedule_policy.required_affinity.affinity_group_size"], "hyperinstance and networkTopology need affinity_group_size, 1 or more", Must(INVALID), "say how many tasks stay together", resource::affinity),
     rule("condition-values", &["spec.schedule_policy.required_affinity.node_affinity"], "In and NotIn take values, Exists and DoesNotExist none, Gt and Lt one whole number", Must(INVALID), "correct the values", resource::selectors),
     rule("volume-one-kind", &["spec.volumes[]"], "a volume is one of nfs, pfs and obs", Advice(UNSAID), "make it several volumes", volume::one_kind),
@@ -182,11 +190,12 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volumes-at-most-8", &["spec.volumes"], "a job mounts at most 8 volumes", Must(INVALID), "mount fewer", volume::at_most_8),
     rule("volume-once", &["spec.volumes[].nfs.nfs_server_path", "spec.volumes[].pfs.pfs_path"], "a file system is mounted once", Must(INVALID), "leave one out", volume::once),
     rule("volume-places-different", LOCAL_PATHS, "volumes are mounted at different paths", Must(INVALID), "choose another path", volume::different_places),
-    rule("volume-default-mount", LOCAL_PATHS, "a volume is mounted at an absolute, plain path that the platform does not mount itself, such as /, /cache and /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data", volume::default_mount),
+    rule("volume-default-mount", LOCAL_PATHS, "a volume is not mounted at a default mount of the platform: /, /cache or /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data", volume::default_mount),
+    rule("volume-path-plain", LOCAL_PATHS, "a volume is mounted at an absolute path without . and ..", Advice(UNSAID), "write it from / on, such as /mnt/data", volume::path_plain),
     rule("volume-over-home", LOCAL_PATHS, "a volume does not hide the directories of the platform below /home", Advice(UNSAID), "choose another path, such as /mnt/data", volume::over_home),
     rule("volume-over-channel", LOCAL_PATHS, "a volume is not mounted where an input or output lies", Advice(UNSAID), "choose another path, such as /mnt/data", volume::over_channel),
 
-    // What stands beside it.
+    // Metrics, notifications, access, boards.
     rule("metrics-url-and-port", &["spec.custom_metrics[]"], "metrics_url and metrics_port come together", Must(INVALID), "give both", extra::metrics_url),
     rule("metrics-one-form", &["spec.custom_metrics[]"], "metrics come in one form: metrics_url and metrics_port, exec, or http_get", Must(INVALID), "give one of them", extra::metrics_form),
     rule("metrics-http-get", &["spec.custom_metrics[].http_get"], "http_get has path and port", Must(INVALID), "give both", extra::http_get),

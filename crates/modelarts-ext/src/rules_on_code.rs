@@ -1,4 +1,4 @@
-//! Rules on what a job runs: where the code comes from, and what it runs in.
+//! Rules on the code of a job and the engine or image that it runs in.
 
 use crate::{
     cloud::Cloud,
@@ -36,15 +36,20 @@ pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     )
 }
 
-pub(crate) fn stored_alone<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    if !draft.is_stored() {
-        return Vec::new();
-    }
-    ["code_dir", "boot_file", "command", "engine"]
-        .iter()
-        .map(|name| draft.at("algorithm").at(name))
-        .filter(Place::is_given)
-        .collect()
+pub(crate) fn stored_code<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    beside_stored(draft, ["code_dir", "boot_file"])
+}
+
+pub(crate) fn stored_engine<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    beside_stored(draft, ["command", "engine"])
+}
+
+/// The first of these fields that is given beside a stored algorithm: one warning is
+/// about all of them.
+fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Place<'a>> {
+    let fields = names.map(|name| draft.at("algorithm").at(name));
+    let given = fields.into_iter().find(Place::is_given);
+    given.filter(|_| draft.is_stored()).into_iter().collect()
 }
 
 pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
@@ -189,7 +194,7 @@ pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let outside = |program: &Place<'_>| {
         let [file, directory] = ["boot_file", "code_dir"].map(|name| program.at(name).text());
-        // What is no OBS path breaks another rule.
+        // A path that is not of OBS breaks another rule.
         match (
             file.and_then(ObsPath::parse),
             directory.and_then(ObsPath::parse),
@@ -241,12 +246,7 @@ pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let pool = draft.has("spec.resource.pool_id")
-        || draft
-            .at("tasks")
-            .items()
-            .iter()
-            .any(|task| task.at("task_resource.pool_id").is_given());
+    let pool = draft.has_pool();
     let users = users(draft).into_iter();
     users
         .filter(|user| !pool && user.1.is_some_and(|id| id < 1000))
@@ -254,14 +254,14 @@ pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// Whether a path in a container is written from `/` on, without `.` and `..`.
+/// True for a path in a container that is written from `/` on, without `.` and `..`.
 pub(crate) fn is_plain(path: &str) -> bool {
     path.starts_with('/')
         && !path.chars().any(char::is_control)
         && !path.split('/').any(|step| matches!(step, "." | ".."))
 }
 
-/// What Huawei Cloud keeps for itself: the first two as they are, the others with
+/// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
 /// everything below them. The default, which lies below the second, is admitted.
 const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
@@ -303,12 +303,21 @@ pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     directories.map(|(place, _)| place).collect()
 }
 
-pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+/// The working directories with a path that fails a test.
+fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Place<'a>> {
     let programs = draft.programs().into_iter();
     programs
         .map(|program| program.at("working_dir"))
-        .filter(|place| place.text().is_some_and(|path| !is_plain(path)))
+        .filter(|place| place.text().is_some_and(wrong))
         .collect()
+}
+
+pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    working_dirs(draft, |path| !path.starts_with('/'))
+}
+
+pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    working_dirs(draft, |path| path.starts_with('/') && !is_plain(path))
 }
 
 pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

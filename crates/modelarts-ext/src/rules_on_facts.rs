@@ -7,7 +7,7 @@ use crate::rules::Basis::{self, Must, Refusal};
 pub(crate) struct Fact {
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "tests hold the table against SOURCES")
+        expect(dead_code, reason = "tests compare the table with SOURCES")
     )]
     pub(crate) name: &'static str,
     pub(crate) basis: Basis,

@@ -1,16 +1,15 @@
 //! Rules on where a job runs: flavor, pool, priority and placement.
 
 use crate::{
-    draft::Draft,
+    draft::{Draft, names_pool},
     place::{Place, one},
 };
 
 const FLAVOR: &str = "spec.resource.flavor_id";
-const POOL: &str = "spec.resource.pool_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
 /// The flavors of dedicated pools begin so; what follows says how many cards.
-const OF_POOLS: &str = "modelarts.pool.visual.";
+pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
 
 pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
@@ -18,25 +17,33 @@ pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 
 pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let federated = draft.at("kind").is("federated_pool_job");
-    let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has(POOL) && !federated;
+    let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
+    let nowhere = nowhere && !draft.has("tasks") && !federated;
     one(nowhere, draft.at(FLAVOR))
 }
 
-pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let mut pairs = vec![(draft.at(FLAVOR), draft.has(POOL))];
-    for task in draft.at("tasks").items() {
-        let resource = task.at("task_resource");
-        pairs.push((resource.at("flavor_id"), resource.at("pool_id").is_given()));
-    }
-    pairs
-        .into_iter()
-        .filter(|(flavor, pool)| {
-            flavor
-                .text()
-                .is_some_and(|flavor| flavor.starts_with(OF_POOLS) != *pool)
+/// The flavors of the job and of its tasks that are for pools, or not, and stand beside one, or
+/// not.
+fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Place<'a>> {
+    let tasks = draft.at("tasks").items().into_iter();
+    let resources = tasks.map(|task| task.at("task_resource"));
+    let resources = std::iter::once(draft.at("spec.resource")).chain(resources);
+    resources
+        .filter(|resource| names_pool(resource) == in_pool)
+        .map(|resource| resource.at("flavor_id"))
+        .filter(|flavor| {
+            let text = flavor.text();
+            text.is_some_and(|flavor| flavor.starts_with(OF_POOLS) == of_pools)
         })
-        .map(|(flavor, _)| flavor)
         .collect()
+}
+
+pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    flavors(draft, false, true)
+}
+
+pub(crate) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    flavors(draft, true, false)
 }
 
 pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
@@ -47,10 +54,15 @@ pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     )
 }
 
-/// The published schema admits 0, and no document says what it means.
 pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let priority = draft.at(PRIORITY);
-    one(priority.whole().is_some_and(|number| number < 1), priority)
+    one(priority.whole().is_some_and(|number| number < 0), priority)
+}
+
+/// The published schema admits 0, and no document says what it means.
+pub(crate) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole() == Some(0), priority)
 }
 
 pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
@@ -64,7 +76,7 @@ pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     let above = priority
         .whole()
         .is_some_and(|number| (2..=3).contains(&number));
-    one(above && !draft.has(POOL), priority)
+    one(above && !draft.has_pool(), priority)
 }
 
 pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

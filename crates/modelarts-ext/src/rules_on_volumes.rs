@@ -1,4 +1,4 @@
-//! Rules on what is mounted into a job.
+//! Rules on the volumes of a job.
 
 use crate::{
     draft::Draft,
@@ -6,7 +6,7 @@ use crate::{
     rules_on_code::is_plain,
 };
 
-/// The kinds of volumes, and what each calls its source.
+/// The kinds of volumes, and the name of the source of each.
 const KINDS: [(&str, &str); 3] = [
     ("nfs", "nfs_server_path"),
     ("pfs", "pfs_path"),
@@ -14,12 +14,12 @@ const KINDS: [(&str, &str); 3] = [
 ];
 /// The most volumes of one job: the user guide calls them disks.
 const MOST: usize = 8;
-/// What the platform mounts. The user guide names `/`, `/cache` and
-/// `/home/ma-user/modelarts` "such as"; the others are where it puts code, data and logs.
-const DEFAULT_MOUNTS: [&str; 7] = [
-    "/",
-    "/cache",
-    "/home/ma-user/modelarts",
+/// The default mounts that the user guide names.
+const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
+/// The directories that hold a default mount, and those of code, data and logs.
+const PLATFORM: [&str; 6] = [
+    "/home",
+    "/home/ma-user",
     "/home/ma-user/modelarts/inputs",
     "/home/ma-user/modelarts/outputs",
     "/home/ma-user/modelarts/user-job-dir",
@@ -30,7 +30,7 @@ fn volumes<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     draft.at("spec.volumes").items()
 }
 
-/// What is given of each volume: its kind, and what the kind calls its source.
+/// The members of the volumes that are given, each with the name of its source.
 fn mounts<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'static str)> {
     let volumes = volumes(draft).into_iter();
     volumes
@@ -69,7 +69,7 @@ pub(crate) fn path<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 pub(crate) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    match draft.has("spec.resource.pool_id") {
+    match draft.has_pool() {
         true => Vec::new(),
         false => nfs(draft),
     }
@@ -113,14 +113,15 @@ fn at<'a>(draft: &Draft<'a>, is_taken: impl Fn(&str) -> bool) -> Vec<Place<'a>> 
 }
 
 pub(crate) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    at(draft, |path| {
-        !is_plain(path) || DEFAULT_MOUNTS.contains(&path)
-    })
+    at(draft, |path| DEFAULT_MOUNTS.contains(&path))
 }
 
-/// The directories that a default mount lies in.
+pub(crate) fn path_plain<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+    at(draft, |path| !is_plain(path))
+}
+
 pub(crate) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    at(draft, |path| ["/home", "/home/ma-user"].contains(&path))
+    at(draft, |path| PLATFORM.contains(&path))
 }
 
 pub(crate) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {

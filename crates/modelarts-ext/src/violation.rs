@@ -1,4 +1,4 @@
-//! What is wrong with a job that is to be made.
+//! The rules that a job breaks before it is made, and the advice that it does not follow.
 
 use std::{borrow::Cow, fmt};
 
@@ -18,7 +18,7 @@ pub struct Violation {
     advice: Cow<'static, str>,
 }
 
-/// What stands in the field.
+/// The content of the field.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Offender {
     Missing,
@@ -52,7 +52,7 @@ impl Violation {
         &self.field
     }
 
-    /// What stands there. `None` when nothing does, and when it may be a secret.
+    /// The value of the field. `None` when there is none, and when it may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.offender {
@@ -61,7 +61,7 @@ impl Violation {
         }
     }
 
-    /// What should be so.
+    /// The rule as a sentence on jobs that keep it.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
@@ -73,7 +73,7 @@ impl Violation {
         self.code
     }
 
-    /// What to do about it.
+    /// The way to mend it.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -144,7 +144,7 @@ impl Warning {
         &self.field
     }
 
-    /// What is better, and why.
+    /// The better way, and the reason.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -157,7 +157,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What a check found. Its `Display` is one line for each violation and warning.
+/// The findings of a check. Its `Display` is one line for each violation and warning.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a report says whether something is wrong; it is no error by itself"]
@@ -191,7 +191,7 @@ impl Report {
         }
     }
 
-    /// Whether the service would take it, as far as that can be known here.
+    /// True if the service would take it, as far as that can be known here.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

@@ -255,7 +255,11 @@ fn all_cases() -> Vec<Case> {
             let kept = base(&path);
             cases.push(Case {
                 body: with(&path, Value::Null),
-                rule: "it is required".into(),
+                rule: match (field.schema, field.name) {
+                    ("InputRequest", "name") => "an input has a name, unless the job tunes a model",
+                    _ => "it is required",
+                }
+                .into(),
                 kept: (!there.is_null()).then_some(kept),
                 is_open: false,
                 path,
@@ -307,7 +311,8 @@ fn other_values_of_an_open_list_are_warnings() {
         assert_eq!(report.violations, [], "{}", case.path);
         let path = shown(&case.path);
         let said = format!(
-            "{path} = \"other\": {}; no document lists another value, but the service may know more",
+            "{path} = \"other\": must be {} as far as documents say (the service may know more); check \
+             the spelling",
             case.rule
         );
         let warnings: Vec<_> = report.warnings.iter().map(ToString::to_string).collect();

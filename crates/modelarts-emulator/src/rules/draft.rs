@@ -1,4 +1,4 @@
-//! A creation that is being judged, and what it is judged by.
+//! A creation that is checked, beside the state of the service that it is checked by.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::engines::Engine;
 use crate::flavors::Flavor;
 use crate::pools::Pool;
 
-/// What the service has and allows.
+/// The state and the permissions of the service.
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) cloud: Cloud,
@@ -28,7 +28,7 @@ pub(crate) struct Terms {
     pub(crate) strict: bool,
 }
 
-/// The body of a request for a job, beside what it is judged by. Members are named by JSON
+/// The body of a request for a job, beside the terms of the check. Members are named by JSON
 /// pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
@@ -38,7 +38,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) stored: Option<&'a Value>,
     /// True for an algorithm that is to be stored, which is checked in the form of a job.
     pub(crate) is_algorithm: bool,
-    /// Whether the user may ask for priority 3.
+    /// The user may ask for priority 3.
     pub(crate) may_prioritise: bool,
 }
 
@@ -108,6 +108,13 @@ impl<'a> Draft<'a> {
     pub(crate) fn pool(&self) -> Option<&'a Pool> {
         let id = self.text("/spec/resource/pool_id")?;
         self.terms.pools.iter().find(|pool| pool.id == id)
+    }
+
+    /// True for a job in a dedicated pool, or in a federation of pools.
+    pub(crate) fn has_pool(&self) -> bool {
+        let fields = ["pool_id", "pool_group_id"];
+        let mut fields = fields.iter();
+        fields.any(|name| self.has(&format!("/spec/resource/{name}")))
     }
 
     pub(crate) fn flavor(&self) -> Option<&'static Flavor> {

@@ -22,6 +22,10 @@ pub(crate) enum Type {
     Name,
     /// One of these texts.
     OneOf(&'static [&'static str]),
+    /// Any text. Only these have an effect here.
+    Open(&'static [&'static str]),
+    /// Any text. For others than these it is 501: the job could not run without the effect.
+    Known(&'static [&'static str]),
     /// A whole number in this range.
     Number(i64, i64),
     /// A number in this range.
@@ -74,8 +78,8 @@ pub(crate) type Line = (&'static str, Type, Need, Fate);
 use Fate::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown};
 use Need::{Optional, Required};
 use Type::{
-    Above, Any, Between, Bool, Decimal, Exactly, List, Name, Number, Object, OneOf, Plain, Text,
-    Texts, UpTo,
+    Above, Any, Between, Bool, Decimal, Exactly, Known, List, Name, Number, Object, OneOf, Open,
+    Plain, Text, Texts, UpTo,
 };
 
 const MANY: usize = usize::MAX;
@@ -144,7 +148,7 @@ const FIELDS: &[Line] = &[
     ("algorithm.parameters[].constraint.editable", Bool, Optional, Echoed),
     ("algorithm.parameters[].constraint.required", Bool, Optional, Acted),
     ("algorithm.parameters[].constraint.sensitive", Bool, Optional, Echoed),
-    ("algorithm.parameters[].constraint.valid_type", OneOf(&["Choice", "Range", "None"]), Optional, Acted),
+    ("algorithm.parameters[].constraint.valid_type", Open(&["Choice", "Range", "None"]), Optional, Acted),
     ("algorithm.parameters[].constraint.valid_range", List, Optional, Acted),
     ("algorithm.parameters[].constraint.valid_range[]", Text, Required, Acted),
     ("algorithm.parameters[].i18n_description", Object, Optional, Echoed),
@@ -155,13 +159,13 @@ const FIELDS: &[Line] = &[
     ("algorithm.policies.auto_search.skip_search_params", Text, Optional, Acted),
     ("algorithm.policies.auto_search.reward_attrs", List, Optional, Acted),
     ("algorithm.policies.auto_search.reward_attrs[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Required, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].mode", OneOf(&["max", "min"]), Required, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Required, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Optional, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].mode", Known(&["max", "min"]), Optional, Acted),
+    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Optional, Acted),
     ("algorithm.policies.auto_search.search_params", List, Optional, Acted),
     ("algorithm.policies.auto_search.search_params[]", Object, Required, Acted),
     ("algorithm.policies.auto_search.search_params[].name", Name, Required, Acted),
-    ("algorithm.policies.auto_search.search_params[].param_type", OneOf(&["continuous", "discrete"]), Optional, Acted),
+    ("algorithm.policies.auto_search.search_params[].param_type", Known(&["continuous", "discrete"]), Optional, Acted),
     ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Acted),
     ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Acted),
     ("algorithm.policies.auto_search.search_params[].discrete_points_num", Text, Optional, Acted),
@@ -180,7 +184,7 @@ const FIELDS: &[Line] = &[
     ("algorithm.inputs[].name", Name, Optional, Acted),
     ("algorithm.inputs[].description", Text, Optional, Echoed),
     ("algorithm.inputs[].local_dir", Text, Optional, Acted),
-    ("algorithm.inputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("algorithm.inputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
     ("algorithm.inputs[].remote", Object, Required, Acted),
     ("algorithm.inputs[].remote.obs", Object, Optional, Acted),
     ("algorithm.inputs[].remote.obs.obs_url", Text, Required, Acted),
@@ -200,9 +204,9 @@ const FIELDS: &[Line] = &[
     ("algorithm.outputs[].name", Name, Required, Acted),
     ("algorithm.outputs[].description", Text, Optional, Echoed),
     ("algorithm.outputs[].local_dir", Text, Optional, Acted),
-    ("algorithm.outputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("algorithm.outputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
     ("algorithm.outputs[].prefetch_to_local", Bool, Optional, Acted),
-    ("algorithm.outputs[].mode", OneOf(&["upload_periodically"]), Optional, Acted),
+    ("algorithm.outputs[].mode", Open(&["upload_periodically"]), Optional, Acted),
     ("algorithm.outputs[].period", Any, Optional, Acted),
     ("algorithm.outputs[].remote", Object, Required, Acted),
     ("algorithm.outputs[].remote.obs", Object, Optional, Acted),
@@ -249,7 +253,7 @@ const FIELDS: &[Line] = &[
     ("spec.log_export_path.obs_url", Text, Optional, Acted),
     ("spec.log_export_path.host_path", Text, Optional, Stored),
     ("spec.auto_stop", Object, Optional, Acted),
-    ("spec.auto_stop.time_unit", OneOf(&["HOURS"]), Required, Acted),
+    ("spec.auto_stop.time_unit", Known(&["HOURS"]), Required, Acted),
     ("spec.auto_stop.duration", Number(1, 72), Required, Acted),
     ("spec.schedule_policy", Object, Optional, Acted),
     ("spec.schedule_policy.priority", Number(0, i64::MAX), Optional, Acted),

@@ -17,9 +17,6 @@ const STRICTER: &[(&str, &str)] = &[
     ("algorithm.outputs[].name", "documented in words: 1 to 64 letters, digits, - and _"),
     ("algorithm.parameters[].name", "documented in words: 1 to 64 letters, digits, - and _"),
     ("algorithm.policies.auto_search.algo_configs[].name", "a search cannot run without it"),
-    ("algorithm.policies.auto_search.reward_attrs[].mode", "a search cannot run without it"),
-    ("algorithm.policies.auto_search.reward_attrs[].name", "a search cannot run without it"),
-    ("algorithm.policies.auto_search.reward_attrs[].regex", "a search cannot run without it"),
     ("algorithm.policies.auto_search.search_params[].name", "a search cannot run without it"),
     ("spec.schedule_policy.required_affinity.affinity_group_size", "documented in words: 1 or more"),
     ("tasks[].role", "it is a part of the names of tasks"),
@@ -119,7 +116,7 @@ impl Described {
                 pattern("^[-a-zA-Z0-9_./]+$") && self.at_most(*most as f64, "maxLength")
             }
             Type::Name => pattern("^[A-Za-z0-9_-]{1,64}$"),
-            Type::OneOf(known) => {
+            Type::OneOf(known) | Type::Open(known) | Type::Known(known) => {
                 !self.values.is_empty() && values().all(|value| known.contains(&value))
             }
             Type::Number(least, most) => {

@@ -51,6 +51,14 @@ impl Node {
         self.line.map_or(Fate::Acted, |line| line.3)
     }
 
+    /// The value is a text that has no effect here, as only others have one.
+    fn has_no_such(&self, value: &Value) -> bool {
+        let Some((_, Type::Open(values), ..)) = self.line else {
+            return false;
+        };
+        !values.iter().any(|known| value == known)
+    }
+
     /// Members that the table does not name belong to the value itself.
     fn is_free(&self) -> bool {
         self.line
@@ -98,7 +106,19 @@ fn paths(body: &Value) -> BTreeMap<String, bool> {
             }
         }
     }
+    paths.extend(idle_start(body).map(|name| (format!("algorithm.{name}"), true)));
     paths
+}
+
+/// Of `boot_file` and `command` the one that does not run, where a job has both: a custom image
+/// runs its command, an engine of the platform the boot file.
+pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
+    let has = |name: &str| {
+        let value = body.pointer(&format!("/algorithm/{name}"));
+        value.is_some_and(|value| !is_empty(value))
+    };
+    let custom = has("engine/image_url") && !has("engine/engine_id") && !has("engine/engine_name");
+    (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
 }
 
 /// 501 for documented fields that have no effect.
@@ -127,6 +147,7 @@ fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bo
         }
         match below.map(|node| (node, node.fate())) {
             None => tell(path, false),
+            Some((node, _)) if node.has_no_such(value) => tell(path, true),
             Some((node, Fate::Stored | Fate::Unshown)) => {
                 if node.line.is_none_or(|line| asks_for_more(line, value)) {
                     tell(path, true);

@@ -1,4 +1,4 @@
-//! What a creation must fulfil: first the table of fields, then the rules between them, in this
+//! The rules on a creation: first the table of fields, then the rules between them, in this
 //! order. The first that is broken is the answer, with the service's own status and code; advice is
 //! only logged.
 //!
@@ -25,11 +25,12 @@ mod volumes;
 pub(crate) use draft::{Draft, Terms, tuned};
 pub(crate) use extras::Annotations;
 pub(crate) use ignored::{
-    HEADER as IGNORED, give_back, header as ignored_header, ignored, ignored_of, known, visible,
-    visible_of,
+    HEADER as IGNORED, give_back, header as ignored_header, idle_start, ignored, ignored_of, known,
+    visible, visible_of,
 };
 pub(crate) use names::is_name;
 pub(crate) use shape::against;
+pub(crate) use volumes::hides_platform;
 
 use crate::error::ApiError;
 use crate::roles;
@@ -76,7 +77,8 @@ pub(crate) const RULES: &[Rule] = &[
     // ---- code ----
     rule("subscription-and-version", Must, source::subscription),
     rule("one-stored-algorithm", Advice, source::one_stored),
-    rule("stored-algorithm-alone", Advice, source::stored_alone),
+    rule("stored-algorithm-code", Advice, source::stored_code),
+    rule("stored-algorithm-engine", Advice, source::stored_engine),
     rule("algorithm-exists", Refusal, source::stored),
     rule("job-fits-algorithm", Refusal, algorithm::fits),
     rule("data-fits-algorithm", Refusal, algorithm::data_fits),
@@ -115,6 +117,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("local-code-dir", Refusal, source::local_code_dir),
     rule("local-code-dir-home", Advice, source::local_code_dir_home),
     rule("working-dir", Refusal, source::working_dir),
+    rule("working-dir-plain", Advice, source::working_dir_plain),
     // ---- variables and hyper-parameters ----
     rule("variable-names", Must, extras::environments),
     rule("variable-references", Must, extras::no_references),
@@ -137,7 +140,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("search-floats", Must, algorithm::search_floats),
     // ---- data ----
     rule("input-named", Must, channels::inputs_named),
-    rule("channel-names-different", Refusal, channels::different),
+    rule("channel-names-different", Advice, channels::different),
     rule(
         "channel-directories-different",
         Advice,
@@ -158,6 +161,11 @@ pub(crate) const RULES: &[Rule] = &[
     rule("pool-runs", Refusal, place::pool_runs),
     rule("pool-trains", Refusal, place::pool_trains),
     rule("flavor-of-pool", Refusal, place::flavor_of_pool),
+    rule(
+        "pool-flavor-needs-pool",
+        Advice,
+        place::pool_flavor_needs_pool,
+    ),
     rule("flavor-exists", Refusal, place::flavor_exists),
     rule(
         "flavor-fits-algorithm",
@@ -182,6 +190,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volume-once", Must, volumes::once),
     rule("volume-places-different", Must, volumes::different_places),
     rule("volume-default-mount", Must, volumes::default_mount),
+    rule("volume-path-plain", Advice, volumes::path_plain),
     rule("volume-over-home", Advice, volumes::over_home),
     rule("volume-over-channel", Advice, volumes::over_channel),
     // ---- metrics, notifications, boards ----

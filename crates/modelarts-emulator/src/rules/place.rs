@@ -13,7 +13,7 @@ const FLAVOR: &str = "/spec/resource/flavor_id";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
 
 pub(super) fn somewhere(draft: &Draft<'_>) -> Result<(), ApiError> {
-    let placed = draft.has_tasks() || draft.has(POOL) || draft.has(FLAVOR);
+    let placed = draft.has_tasks() || draft.has_pool() || draft.has(FLAVOR);
     if draft.at("/spec").is_some() && !placed {
         return Err(ApiError::invalid_parameter(
             "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
@@ -43,8 +43,7 @@ pub(super) fn pool_trains(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Pools with cards take the flavors of pools only, pools without take none, and outside of pools
-/// there are only the public ones.
+/// Pools with cards take the flavors of pools only, pools without take none.
 pub(super) fn flavor_of_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
     let Some(flavor) = draft.flavor() else {
         return Ok(());
@@ -52,12 +51,21 @@ pub(super) fn flavor_of_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
     let fits = match draft.pool().map(|pool| pool.kind) {
         Some(PoolKind::Cpu) => false,
         Some(PoolKind::Gpu) => flavor.of_pools,
-        None => !flavor.of_pools,
+        None => true,
     };
     match draft.text(FLAVOR) {
         Some(id) if !fits => Err(ApiError::of(2781, &[id])),
         _ => Ok(()),
     }
+}
+
+pub(super) fn pool_flavor_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+    if draft.flavor().is_some_and(|flavor| flavor.of_pools) && !draft.has_pool() {
+        return Err(ApiError::invalid_parameter(
+            "spec.resource.pool_id is required with a flavor of pools",
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
@@ -161,7 +169,7 @@ pub(super) fn user_at_most(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 pub(super) fn user_at_least(draft: &Draft<'_>) -> Result<(), ApiError> {
     match run_user(draft) {
-        Some(Ok(id)) if id < 1000 && !draft.has(POOL) => Err(ApiError::of(2855, &["1000"])),
+        Some(Ok(id)) if id < 1000 && !draft.has_pool() => Err(ApiError::of(2855, &["1000"])),
         _ => Ok(()),
     }
 }
@@ -181,7 +189,7 @@ pub(super) fn priority(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 pub(super) fn priority_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
-    match draft.has(POOL) {
+    match draft.has_pool() {
         true => Ok(()),
         false => priority_at_most(draft, 1),
     }

@@ -1,4 +1,4 @@
-//! Holds a body against the table of fields.
+//! Checks a body by the table of fields.
 
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ use super::names::is_name;
 use crate::body::Field;
 use crate::error::ApiError;
 
-/// Holds every field against the type and the limits of its line.
+/// Checks the type and the limits of every field.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     against(lines(), body)
 }
 
-/// Holds every field of `body` against `lines`.
+/// Checks every field of `body` by its line of `lines`.
 pub(crate) fn against<'l>(
     lines: impl IntoIterator<Item = &'l Line>,
     body: &Value,
@@ -29,19 +29,27 @@ pub(crate) fn against<'l>(
     Ok(())
 }
 
-/// 501 for a feature that the job could not run without.
+/// 501 for a feature, or a value of a field, that the job could not run without.
 pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = Field::root(body);
-    for (path, _, _, fate) in lines() {
-        if *fate != Fate::Refused {
-            continue;
-        }
+    for (path, kind, _, fate) in lines() {
+        let known = match kind {
+            _ if *fate == Fate::Refused => &[][..],
+            Type::Known(values) => values,
+            _ => continue,
+        };
         for (parent, name) in parents(&root, path)? {
-            if let Some(field) = name.map(|name| parent.get(name)).transpose()?.flatten()
-                && !is_empty(field.value())
-            {
-                return Err(ApiError::not_modelled(format!("the request field {field}")));
+            let Some(field) = name.map(|name| parent.get(name)).transpose()?.flatten() else {
+                continue;
+            };
+            let value = field.value();
+            if is_empty(value) || known.iter().any(|known| value == known) {
+                continue;
             }
+            return Err(ApiError::not_modelled(match *fate {
+                Fate::Refused => format!("the request field {field}"),
+                _ => format!("{value} as {field}"),
+            }));
         }
     }
     Ok(())
@@ -109,7 +117,7 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
     };
     match kind {
         Type::Any => {}
-        Type::Text => {
+        Type::Text | Type::Open(_) | Type::Known(_) => {
             let text = field.text()?;
             if *need == Need::Required && text.is_empty() && name.is_some() {
                 return Err(ApiError::invalid_parameter(format!("{field} is required")));

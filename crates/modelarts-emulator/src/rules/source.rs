@@ -1,7 +1,6 @@
 //! Rules on where the code comes from and what it runs on.
 
 use super::Draft;
-use super::draft::text_of;
 use crate::error::ApiError;
 use crate::home::{self, HomePath};
 use crate::obs::ObsPath;
@@ -30,11 +29,18 @@ fn names_stored(draft: &Draft<'_>) -> bool {
 }
 
 /// Code and engine of the job then take the place of the algorithm's.
-pub(super) fn stored_alone(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(super) fn stored_code(draft: &Draft<'_>) -> Result<(), ApiError> {
+    beside_stored(draft, ["code_dir", "boot_file"])
+}
+
+pub(super) fn stored_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
+    beside_stored(draft, ["command", "engine"])
+}
+
+fn beside_stored(draft: &Draft<'_>, own: [&str; 2]) -> Result<(), ApiError> {
     if !names_stored(draft) {
         return Ok(());
     }
-    let own = ["code_dir", "boot_file", "command", "engine"];
     let own = own.into_iter().find(|name| {
         let value = draft.at(&format!("/algorithm/{name}"));
         value.is_some_and(|value| *value != "" && *value != serde_json::json!({}))
@@ -239,19 +245,15 @@ fn has_effect(draft: &Draft<'_>) -> bool {
     draft.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// The local code directories, without slashes at the end.
-fn local_code_dirs<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let job = draft.text("/algorithm/local_code_dir");
-    let job = job.filter(|_| has_effect(draft) && !in_image(draft));
-    let tasks = draft.list("/tasks").iter();
-    let tasks = tasks.filter_map(|task| text_of(task, "/algorithm/local_code_dir"));
-    job.into_iter()
-        .chain(tasks)
-        .map(|path| path.trim_end_matches('/'))
+/// The local code directory, without slashes at the end.
+fn own_code_dir<'a>(draft: &Draft<'a>) -> Option<&'a str> {
+    let path = draft.text("/algorithm/local_code_dir");
+    let path = path.filter(|_| has_effect(draft) && !in_image(draft));
+    path.map(|path| path.trim_end_matches('/'))
 }
 
 pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
-    for path in local_code_dirs(draft).filter(|path| *path != "/home") {
+    if let Some(path) = own_code_dir(draft).filter(|path| *path != "/home") {
         HomePath::parse(path).map_err(ApiError::local_code_dir)?;
         let below = |directory: &&str| {
             path.strip_prefix(*directory)
@@ -269,7 +271,7 @@ pub(super) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 pub(super) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if local_code_dirs(draft).any(|path| path == "/home") {
+    if own_code_dir(draft) == Some("/home") {
         return Err(ApiError::local_code_dir(
             "it must be a directory below /home",
         ));
@@ -279,7 +281,19 @@ pub(super) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 pub(super) fn working_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/working_dir") {
-        Some(path) if has_effect(draft) => home::plain(path).map_err(ApiError::working_dir),
+        Some(path) if has_effect(draft) && !path.starts_with('/') => {
+            Err(ApiError::working_dir("it must be an absolute path"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The emulator has no such directories (501).
+pub(super) fn working_dir_plain(draft: &Draft<'_>) -> Result<(), ApiError> {
+    match draft.text("/algorithm/working_dir") {
+        Some(path) if has_effect(draft) && path.starts_with('/') => {
+            home::plain(path).map_err(ApiError::working_dir)
+        }
         _ => Ok(()),
     }
 }

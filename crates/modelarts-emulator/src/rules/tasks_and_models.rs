@@ -5,7 +5,7 @@ use super::fields::Fate::{Acted, Refused, Silent, Stored, Unshown};
 use super::fields::Line;
 use super::fields::Need::{Optional, Required};
 use super::fields::Type::{
-    AtMost, Between, Bool, Decimal, List, Name, Number, Object, OneOf, Text, Texts, UpTo,
+    AtMost, Between, Bool, Decimal, List, Name, Number, Object, OneOf, Open, Text, Texts, UpTo,
 };
 
 const MANY: usize = usize::MAX;
@@ -50,7 +50,7 @@ pub(super) const TASKS_AND_MODELS: &[Line] = &[
     ("tasks[].algorithm.job_config.parameters[].constraint.editable", Bool, Optional, Silent),
     ("tasks[].algorithm.job_config.parameters[].constraint.required", Bool, Optional, Acted),
     ("tasks[].algorithm.job_config.parameters[].constraint.sensitive", Bool, Optional, Silent),
-    ("tasks[].algorithm.job_config.parameters[].constraint.valid_type", OneOf(&["Choice", "Range", "None"]), Optional, Acted),
+    ("tasks[].algorithm.job_config.parameters[].constraint.valid_type", Open(&["Choice", "Range", "None"]), Optional, Acted),
     ("tasks[].algorithm.job_config.parameters[].constraint.valid_range", List, Optional, Acted),
     ("tasks[].algorithm.job_config.parameters[].constraint.valid_range[]", Text, Required, Acted),
     ("tasks[].algorithm.job_config.parameters[].i18n_description", Object, Optional, Silent),
@@ -61,7 +61,7 @@ pub(super) const TASKS_AND_MODELS: &[Line] = &[
     ("tasks[].algorithm.job_config.inputs[].name", Text, Optional, Acted),
     ("tasks[].algorithm.job_config.inputs[].description", Text, Optional, Silent),
     ("tasks[].algorithm.job_config.inputs[].local_dir", Text, Optional, Acted),
-    ("tasks[].algorithm.job_config.inputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("tasks[].algorithm.job_config.inputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
     ("tasks[].algorithm.job_config.inputs[].remote", Object, Required, Acted),
     ("tasks[].algorithm.job_config.inputs[].remote.dataset", Object, Optional, Refused),
     ("tasks[].algorithm.job_config.inputs[].remote.dataset.id", Text, Required, Refused),
@@ -75,13 +75,13 @@ pub(super) const TASKS_AND_MODELS: &[Line] = &[
     ("tasks[].algorithm.job_config.inputs[].remote_constraint", List, Optional, Unshown),
     ("tasks[].algorithm.job_config.inputs[].remote_constraint[]", Object, Required, Unshown),
     ("tasks[].algorithm.job_config.inputs[].remote_constraint[].data_type", Text, Optional, Unshown),
-    ("tasks[].algorithm.job_config.inputs[].remote_constraint[].attributes", OneOf(&["data_format", "data_segmentation", "dataset_type"]), Optional, Unshown),
+    ("tasks[].algorithm.job_config.inputs[].remote_constraint[].attributes", Text, Optional, Unshown),
     ("tasks[].algorithm.job_config.outputs", List, Optional, Acted),
     ("tasks[].algorithm.job_config.outputs[]", Object, Required, Acted),
     ("tasks[].algorithm.job_config.outputs[].name", Text, Required, Acted),
     ("tasks[].algorithm.job_config.outputs[].description", Text, Optional, Silent),
     ("tasks[].algorithm.job_config.outputs[].local_dir", Text, Optional, Acted),
-    ("tasks[].algorithm.job_config.outputs[].access_method", OneOf(&["parameter", "env"]), Optional, Acted),
+    ("tasks[].algorithm.job_config.outputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
     ("tasks[].algorithm.job_config.outputs[].remote", Object, Required, Acted),
     ("tasks[].algorithm.job_config.outputs[].remote.obs", Object, Required, Acted),
     ("tasks[].algorithm.job_config.outputs[].remote.obs.obs_url", Text, Required, Acted),

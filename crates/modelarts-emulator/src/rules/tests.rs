@@ -350,6 +350,7 @@ fn examples(kind: &Type) -> (Value, Option<Value>) {
         Type::UpTo(most) => (json!("é".repeat(*most)), Some(json!("x".repeat(most + 1)))),
         Type::Name => (json!("x".repeat(64)), Some(json!("x".repeat(65)))),
         Type::OneOf(values) => (json!(values[values.len() - 1]), Some(json!("other"))),
+        Type::Open(values) | Type::Known(values) => (json!(values[0]), Some(json!(7))),
         Type::Number(least, most) => (
             json!(most),
             Some(json!(if *most == i64::MAX {

@@ -85,7 +85,7 @@ fn has_nfs(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn nfs_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
-    if has_nfs(draft) && !draft.has_tasks() && !draft.has("/spec/resource/pool_id") {
+    if has_nfs(draft) && !draft.has_tasks() && !draft.has_pool() {
         return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
     }
     Ok(())
@@ -119,12 +119,12 @@ pub(super) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// `/`, `/cache`, `/home/ma-user/modelarts` are named; "other default mounts" are the directories
-/// of code, inputs, outputs and logs below the last.
-const DEFAULT_MOUNTS: [&str; 7] = [
-    "/",
-    "/cache",
-    "/home/ma-user/modelarts",
+/// The default mounts that the user guide names.
+const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", home::MA_MOUNT_PATH];
+/// The directories that hold a default mount, and those of code, inputs, outputs and logs.
+const PLATFORM: [&str; 6] = [
+    "/home",
+    home::MA_HOME,
     "/home/ma-user/modelarts/user-job-dir",
     "/home/ma-user/modelarts/inputs",
     "/home/ma-user/modelarts/outputs",
@@ -139,14 +139,20 @@ fn none_at(draft: &Draft<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiErr
 }
 
 pub(super) fn default_mount(draft: &Draft<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| {
-        home::plain(place).is_err() || DEFAULT_MOUNTS.contains(&place)
-    })
+    none_at(draft, |place| DEFAULT_MOUNTS.contains(&place))
 }
 
-/// The directories that a default mount lies in.
+pub(super) fn path_plain(draft: &Draft<'_>) -> Result<(), ApiError> {
+    none_at(draft, |place| home::plain(place).is_err())
+}
+
+/// True for a place where a volume would hide directories of the platform.
+pub(crate) fn hides_platform(place: &str) -> bool {
+    PLATFORM.contains(&place.trim_end_matches('/'))
+}
+
 pub(super) fn over_home(draft: &Draft<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| ["/home", home::MA_HOME].contains(&place))
+    none_at(draft, hides_platform)
 }
 
 pub(super) fn over_channel(draft: &Draft<'_>) -> Result<(), ApiError> {

@@ -69,10 +69,14 @@ impl Tuning {
         }
         let mut rewards = Vec::new();
         for item in given {
-            let regex = item.required("regex")?;
+            let [name, mode, regex] = [
+                needed(&item, "name")?,
+                needed(&item, "mode")?,
+                needed(&item, "regex")?,
+            ];
             rewards.push(Reward {
-                name: item.required("name")?.text()?.to_owned(),
-                more_is_better: item.required("mode")?.text()? == "max",
+                name: name.text()?.to_owned(),
+                more_is_better: mode.text()? == "max",
                 regex: Regex::new(regex.text()?)
                     .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
             });
@@ -134,6 +138,14 @@ impl Tuning {
     pub(super) fn leader(&self) -> &Reward {
         // Not empty, see above.
         &self.rewards[0]
+    }
+}
+
+/// A member of a metric, which a search here cannot do without.
+fn needed<'a>(metric: &Field<'a>, name: &str) -> Result<Field<'a>, ApiError> {
+    match metric.get(name)? {
+        Some(field) if !field.text()?.is_empty() => Ok(field),
+        _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
     }
 }
 

@@ -183,9 +183,9 @@ async fn broken_rules_of_a_creation_name_the_field() {
         ),
         (
             "/algorithm/working_dir",
-            json!("/home/../tmp"),
+            json!("tmp"),
             2859,
-            "The working_dir parameter verification failed for reason(the steps . and .. are not allowed)",
+            "The working_dir parameter verification failed for reason(it must be an absolute path)",
         ),
         (
             "/algorithm/parameters",
@@ -210,12 +210,6 @@ async fn broken_rules_of_a_creation_name_the_field() {
             json!([{"name": "../x", "remote": {"obs": {"obs_url": "/b/"}}}]),
             2788,
             "Invalid parameter(algorithm.inputs[0].name must be 1 to 64 letters, digits, hyphens or underscores).",
-        ),
-        (
-            "/algorithm/inputs",
-            json!([channel("a"), channel("a")]),
-            2753,
-            "input and output channel information is not standardized.",
         ),
         (
             "/algorithm/inputs",
@@ -282,12 +276,6 @@ async fn broken_rules_of_a_creation_name_the_field() {
             json!(17),
             2793,
             "The number of flavor instances (17) exceeds the maximum (16).",
-        ),
-        (
-            "/spec/auto_stop",
-            json!({"time_unit": "DAYS", "duration": 1}),
-            2788,
-            "Invalid parameter(spec.auto_stop.time_unit must be HOURS).",
         ),
         (
             "/spec/auto_stop",

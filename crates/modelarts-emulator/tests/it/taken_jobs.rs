@@ -69,15 +69,84 @@ async fn an_engine_may_be_named_by_id_name_and_version() {
     }
 }
 
-/// A custom image runs its command, whatever boot file there is beside it.
+/// The list of values of a field may be longer than documents know: others are stored, or 501
+/// where the job cannot run without their effect.
 #[tokio::test]
-async fn an_image_with_command_and_boot_file_runs_the_command() {
+async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     let site = Site::start().await;
-    let mut job = site.script("both", "print('boot file')");
-    job["algorithm"]["engine"] = json!({"image_url": "org/image:1"});
-    job["algorithm"]["command"] = "echo command".into();
-    let run = site.run(&job).await;
-    assert_eq!(site.log(&run).await, "command\n");
+    site.put("bucket/data/x", "");
+    let mut job = site.script("open", "");
+    let obs = json!({"obs": {"obs_url": "/bucket/data/"}});
+    job["algorithm"]["inputs"] = json!([{"name": "a", "access_method": "file", "remote": obs}]);
+    let constraint = json!({"type": "String", "valid_type": "Weird"});
+    job["algorithm"]["parameters"] = json!([{"name": "p", "value": "x", "constraint": constraint}]);
+    let reply = site.client.post("/training-jobs", &job).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
+    assert_eq!(
+        reply.headers["x-emulator-ignored"],
+        "algorithm.inputs[].access_method,algorithm.parameters[].constraint.valid_type"
+    );
+
+    let not_modelled = async |pointer: &str, value: Value, field: &str| {
+        let mut job = site.script("known", "");
+        job["algorithm"]["policies"] = json!({"auto_search": {
+            "reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}],
+            "search_params": [{"name": "lr", "lower_bound": "1", "upper_bound": "2"}],
+        }});
+        job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
+        *job.pointer_mut(pointer).unwrap() = value;
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(said.contains(&format!(" {field}, so ")), "{said}");
+    };
+    let unit = json!({"time_unit": "DAYS", "duration": 1});
+    not_modelled(
+        "/spec/auto_stop",
+        unit,
+        "\"DAYS\" as spec.auto_stop.time_unit",
+    )
+    .await;
+    let metrics = "/algorithm/policies/auto_search/reward_attrs/0";
+    let field = "\"avg\" as algorithm.policies.auto_search.reward_attrs[0].mode";
+    let metric = json!({"name": "acc", "mode": "avg", "regex": "acc=(.*)"});
+    not_modelled(metrics, metric, field).await;
+    let metric = json!({"name": "acc", "mode": "max"});
+    not_modelled(metrics, metric, "a metric without regex").await;
+}
+
+/// A custom image runs its command, whatever boot file there is beside it, and an engine the boot
+/// file. Both are given back.
+#[tokio::test]
+async fn of_command_and_boot_file_the_one_that_does_not_run_is_named() {
+    let site = Site::start().await;
+    for (name, engine, log, idle) in [
+        (
+            "image",
+            json!({"image_url": "org/image:1"}),
+            "command\n",
+            "boot_file",
+        ),
+        ("preset", json!(null), "boot file\n", "command"),
+    ] {
+        let mut job = site.script(name, "print('boot file')");
+        if !engine.is_null() {
+            job["algorithm"]["engine"] = engine;
+        }
+        job["algorithm"]["command"] = "echo command".into();
+        let reply = site.client.post("/training-jobs", &job).await;
+        assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
+        assert_eq!(
+            reply.headers["x-emulator-ignored"],
+            format!("algorithm.{idle}")
+        );
+        let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
+        site.emulator.settled(&id).await;
+        assert_eq!(site.log(&id).await, log);
+        let shown = &site.details(&id).await["algorithm"];
+        assert_eq!(shown["command"], "echo command");
+        assert_eq!(shown["boot_file"], format!("/bucket/{name}/code/train.py"));
+    }
 }
 
 /// The value of a hyper-parameter that is required may come with the job.
