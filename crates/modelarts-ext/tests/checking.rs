@@ -37,6 +37,29 @@ fn a_plain_job_breaks_nothing() {
 }
 
 #[test]
+fn beside_tasks_a_spec_needs_no_place_of_its_own() {
+    let spec = |pool: Value, flavor: Value| {
+        let patch = json!({
+            "algorithm": null,
+            "tasks": [{"task_resource": {"pool_id": pool, "flavor_id": flavor, "node_count": 1}}],
+            "spec": {
+                "resource": null,
+                "volumes": [{"nfs": {"nfs_server_path": "10.0.0.5:/a", "local_path": "/mnt/a"}}],
+            },
+        });
+        violations(&job(&patched(&plain(), &patch)))
+    };
+    assert_eq!(spec("pool-1".into(), Value::Null), [""; 0]);
+    assert_eq!(
+        spec(Value::Null, "modelarts.vm.cpu.8u".into()),
+        [
+            "spec.volumes[0].nfs = {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
+             SFS Turbo needs a dedicated pool (ModelArts.2788); run in a dedicated pool"
+        ]
+    );
+}
+
+#[test]
 fn a_job_has_at_most_100_variables() {
     let variables =
         |count: usize| (0..count).fold(job(&plain()), |job, n| job.env(format!("A{n}"), "secret"));

@@ -325,6 +325,11 @@ async fn roles_are_held_against_the_rules_for_jobs() {
             "tasks[1]: The boot_file does not belong to the package_id directory.",
         ),
         (
+            with("/algorithm/local_code_dir", "/tmp".into()),
+            "ModelArts.2857",
+            "tasks[1]: The local_code_dir parameter verification failed for reason(it must be a directory below /home)",
+        ),
+        (
             with(
                 "/algorithm/job_config",
                 json!({"parameters": [{"value": "1"}]}),
