@@ -10,50 +10,23 @@
 //!    away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
-mod boxing;
-mod call;
-mod docs;
-mod facts;
-mod fields;
+mod error;
 mod lower;
-mod object;
-mod open_enum;
-mod pattern;
 mod pieces;
 mod rewrite;
-mod spelling;
+mod tables;
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
 use serde_json::Value;
 
+use error::Error;
+pub use pieces::Piece;
 // The build script has no use for it, xtask has.
 #[allow(unused_imports)]
-pub use docs::SOURCES;
-pub use pieces::Piece;
-
-/// Why the description could not be compiled.
-#[derive(Debug)]
-pub struct Error(String);
-
-impl Error {
-    fn new(message: impl fmt::Display) -> Self {
-        Self(message.to_string())
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
+pub use tables::docs::SOURCES;
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {

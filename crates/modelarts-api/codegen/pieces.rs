@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use proc_macro2::TokenStream;
 use syn::{
     File, ImplItem, Item, ItemImpl, Path, parse_quote,
     visit_mut::{self, VisitMut},
 };
 
 use super::{
-    Error, facts, fields,
+    error::Error,
     lower::Lowered,
-    rewrite::{content, item_type, type_name},
+    rewrite::syntax::{content, item_type, type_name},
+    tables,
 };
 
 /// A part of the generated file.
@@ -64,11 +66,10 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let tables: File =
-        syn::parse2(facts::tables(&lowered.operations, &lowered.limits)).map_err(Error::new)?;
-    pieces.push(piece("tables", tables.items));
-    let fields: File = syn::parse2(fields::table(&lowered.fields)).map_err(Error::new)?;
-    pieces.push(piece("fields", fields.items));
+    let mut operation_and_limit_tables = tables::operations::table(&lowered.operations);
+    operation_and_limit_tables.extend(tables::limits::table(&lowered.limits));
+    pieces.push(parsed("tables", operation_and_limit_tables)?);
+    pieces.push(parsed("fields", tables::fields::table(&lowered.fields))?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)
@@ -85,6 +86,12 @@ fn piece(name: &str, items: Vec<Item>) -> Piece {
         name: name.to_owned(),
         text,
     }
+}
+
+/// A piece of items that are not parsed yet.
+fn parsed(name: &str, items: TokenStream) -> Result<Piece, Error> {
+    let file: File = syn::parse2(items).map_err(Error::new)?;
+    Ok(piece(name, file.items))
 }
 
 /// The opening or the end of a module.

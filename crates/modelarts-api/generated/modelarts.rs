@@ -2880,9 +2880,9 @@ impl<'de> ::serde::Deserialize<'de> for AccessMethod {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AccessMethod {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AccessMethod {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3005,9 +3005,9 @@ impl<'de> ::serde::Deserialize<'de> for AffinityGroupLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AffinityGroupLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AffinityGroupLevel {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3130,9 +3130,9 @@ impl<'de> ::serde::Deserialize<'de> for AffinityType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AffinityType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AffinityType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3274,7 +3274,7 @@ impl ::std::str::FromStr for AlgorithmId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -3333,9 +3333,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmId {
             })
     }
 }
-impl crate::lenient::Lenient for AlgorithmId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AlgorithmId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for AlgorithmId {
@@ -3415,7 +3415,7 @@ for AlgorithmInputsRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for AlgorithmInputsRequest {
+impl crate::decode::slot::Wrapper for AlgorithmInputsRequest {
     type Inner = ::std::vec::Vec<AlgorithmInputRequest>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -3424,9 +3424,9 @@ impl crate::lenient::Wrapper for AlgorithmInputsRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for AlgorithmInputsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for AlgorithmInputsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///What an algorithm runs.
@@ -3661,7 +3661,7 @@ for AlgorithmOutputsRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for AlgorithmOutputsRequest {
+impl crate::decode::slot::Wrapper for AlgorithmOutputsRequest {
     type Inner = ::std::vec::Vec<AlgorithmOutputRequest>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -3670,9 +3670,9 @@ impl crate::lenient::Wrapper for AlgorithmOutputsRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for AlgorithmOutputsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for AlgorithmOutputsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///Hyper-parameters of an algorithm; may be empty.
@@ -3698,7 +3698,7 @@ for AlgorithmParametersRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for AlgorithmParametersRequest {
+impl crate::decode::slot::Wrapper for AlgorithmParametersRequest {
     type Inner = ::std::vec::Vec<ParameterRequest>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -3707,9 +3707,9 @@ impl crate::lenient::Wrapper for AlgorithmParametersRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for AlgorithmParametersRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for AlgorithmParametersRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///A kind of data that an input of an algorithm admits.
@@ -3800,7 +3800,7 @@ for AlgorithmShareInfo {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for AlgorithmShareInfo {
+impl crate::decode::slot::Wrapper for AlgorithmShareInfo {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -3809,9 +3809,9 @@ impl crate::lenient::Wrapper for AlgorithmShareInfo {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for AlgorithmShareInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for AlgorithmShareInfo {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///Field that a list of algorithms is sorted by. Only `create_time` is documented; `name` is used by a client that the vendor maintains.
@@ -3910,9 +3910,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AlgorithmSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AlgorithmSortField {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4015,9 +4015,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AlgorithmSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AlgorithmSource {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4160,9 +4160,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmTagKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AlgorithmTagKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AlgorithmTagKey {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4216,7 +4216,7 @@ for AlgorithmTagsRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for AlgorithmTagsRequest {
+impl crate::decode::slot::Wrapper for AlgorithmTagsRequest {
     type Inner = ::std::vec::Vec<AlgorithmTagRequest>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -4225,9 +4225,9 @@ impl crate::lenient::Wrapper for AlgorithmTagsRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for AlgorithmTagsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for AlgorithmTagsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///What the main container of a job was given.
@@ -4437,9 +4437,9 @@ impl<'de> ::serde::Deserialize<'de> for AssetVisibility {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for AssetVisibility {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for AssetVisibility {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4779,9 +4779,9 @@ impl<'de> ::serde::Deserialize<'de> for ChannelDataType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ChannelDataType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ChannelDataType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5240,9 +5240,9 @@ impl<'de> ::serde::Deserialize<'de> for DatasetAttribute {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for DatasetAttribute {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for DatasetAttribute {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5284,7 +5284,7 @@ for DatasetConstraint {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for DatasetConstraint {
+impl crate::decode::slot::Wrapper for DatasetConstraint {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -5293,9 +5293,9 @@ impl crate::lenient::Wrapper for DatasetConstraint {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for DatasetConstraint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for DatasetConstraint {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are lists of text; references call them text.
@@ -5325,7 +5325,7 @@ for DatasetConstraintRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for DatasetConstraintRequest {
+impl crate::decode::slot::Wrapper for DatasetConstraintRequest {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -5334,9 +5334,9 @@ impl crate::lenient::Wrapper for DatasetConstraintRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for DatasetConstraintRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for DatasetConstraintRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///A data set of ModelArts as input.
@@ -5567,9 +5567,9 @@ impl<'de> ::serde::Deserialize<'de> for EventLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for EventLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for EventLevel {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5684,9 +5684,9 @@ impl<'de> ::serde::Deserialize<'de> for EventSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for EventSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for EventSource {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5757,7 +5757,7 @@ impl ::std::str::FromStr for ExperimentId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -5816,9 +5816,9 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentId {
             })
     }
 }
-impl crate::lenient::Lenient for ExperimentId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ExperimentId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for ExperimentId {
@@ -6011,9 +6011,9 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ExperimentSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ExperimentSortField {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6176,9 +6176,9 @@ impl<'de> ::serde::Deserialize<'de> for FaultScenario {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FaultScenario {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FaultScenario {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6371,9 +6371,9 @@ impl<'de> ::serde::Deserialize<'de> for FilterKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FilterKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FilterKey {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6453,9 +6453,9 @@ impl ::std::convert::TryFrom<::std::string::String> for FilterOperator {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for FilterOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FilterOperator {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///A product of a fine-tuning job: the final model or a checkpoint.
@@ -6595,9 +6595,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningArtifactType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FineTuningArtifactType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FineTuningArtifactType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6718,9 +6718,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningChart {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FineTuningChart {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FineTuningChart {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6973,9 +6973,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FineTuningDatasetSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FineTuningDatasetSource {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7090,9 +7090,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetStep {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FineTuningDatasetStep {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FineTuningDatasetStep {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7357,7 +7357,7 @@ for FineTuningMetricPoint {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for FineTuningMetricPoint {
+impl crate::decode::slot::Wrapper for FineTuningMetricPoint {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -7366,9 +7366,9 @@ impl crate::lenient::Wrapper for FineTuningMetricPoint {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for FineTuningMetricPoint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for FineTuningMetricPoint {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///Metrics of a fine-tuning job.
@@ -7489,9 +7489,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningModelType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FineTuningModelType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FineTuningModelType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7786,9 +7786,9 @@ impl<'de> ::serde::Deserialize<'de> for FlavorType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for FlavorType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for FlavorType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7922,7 +7922,7 @@ impl ::std::str::FromStr for HyperparameterName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (|c| !(matches!(c, '.' | '/') || c.is_whitespace()), 1usize, 1usize),
@@ -7962,9 +7962,9 @@ impl<'de> ::serde::Deserialize<'de> for HyperparameterName {
             })
     }
 }
-impl crate::lenient::Lenient for HyperparameterName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for HyperparameterName {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for HyperparameterName {
@@ -8209,9 +8209,9 @@ impl<'de> ::serde::Deserialize<'de> for JobAction {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for JobAction {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for JobAction {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8668,9 +8668,9 @@ impl<'de> ::serde::Deserialize<'de> for JobKind {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for JobKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for JobKind {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8780,9 +8780,9 @@ impl<'de> ::serde::Deserialize<'de> for JobListType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for JobListType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for JobListType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9109,9 +9109,9 @@ impl<'de> ::serde::Deserialize<'de> for JobSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for JobSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for JobSortField {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9411,9 +9411,9 @@ impl<'de> ::serde::Deserialize<'de> for JobTopologyLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for JobTopologyLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for JobTopologyLevel {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9484,9 +9484,9 @@ impl ::std::convert::TryFrom<::std::string::String> for Language {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for Language {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for Language {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///One page of algorithms. Go on while pages are full; do not page by `total` or `count`.
@@ -9669,7 +9669,7 @@ for ListTrainingJobTasksResponse {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for ListTrainingJobTasksResponse {
+impl crate::decode::slot::Wrapper for ListTrainingJobTasksResponse {
     type Inner = ::std::vec::Vec<TaskHistory>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -9678,9 +9678,9 @@ impl crate::lenient::Wrapper for ListTrainingJobTasksResponse {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for ListTrainingJobTasksResponse {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for ListTrainingJobTasksResponse {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///One page of tagged jobs.
@@ -9953,9 +9953,9 @@ impl ::std::convert::TryFrom<::std::string::String> for LogLinkType {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for LogLinkType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for LogLinkType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///The end of the log of a task.
@@ -10081,9 +10081,9 @@ impl<'de> ::serde::Deserialize<'de> for LogVersion {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for LogVersion {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for LogVersion {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10240,9 +10240,9 @@ impl<'de> ::serde::Deserialize<'de> for MetricName {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for MetricName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for MetricName {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10460,9 +10460,9 @@ impl ::std::convert::TryFrom<::std::string::String> for NodeSelectorOperator {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for NodeSelectorOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for NodeSelectorOperator {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///Chooses nodes by label; one matching term is enough.
@@ -10753,9 +10753,9 @@ impl<'de> ::serde::Deserialize<'de> for NotificationEvent {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for NotificationEvent {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for NotificationEvent {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11265,9 +11265,9 @@ impl<'de> ::serde::Deserialize<'de> for ParameterType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ParameterType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11382,9 +11382,9 @@ impl<'de> ::serde::Deserialize<'de> for ParameterValidType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ParameterValidType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ParameterValidType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11602,9 +11602,9 @@ impl<'de> ::serde::Deserialize<'de> for Phase {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for Phase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for Phase {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11645,7 +11645,7 @@ for PoolInfo {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for PoolInfo {
+impl crate::decode::slot::Wrapper for PoolInfo {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -11654,9 +11654,9 @@ impl crate::lenient::Wrapper for PoolInfo {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for PoolInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for PoolInfo {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///Placement that is wished for.
@@ -11746,7 +11746,7 @@ impl ::std::str::FromStr for ProjectId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -11789,9 +11789,9 @@ impl<'de> ::serde::Deserialize<'de> for ProjectId {
             })
     }
 }
-impl crate::lenient::Lenient for ProjectId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ProjectId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for ProjectId {
@@ -11950,9 +11950,9 @@ impl<'de> ::serde::Deserialize<'de> for QuotaResource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for QuotaResource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for QuotaResource {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12140,9 +12140,9 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryKind {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for RecoveryKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RecoveryKind {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12291,9 +12291,9 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryResult {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for RecoveryResult {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RecoveryResult {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12379,9 +12379,9 @@ impl ::std::convert::TryFrom<::std::string::String> for ReportType {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for ReportType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ReportType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///Placement that must hold.
@@ -12477,7 +12477,7 @@ for ResourceDetail {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for ResourceDetail {
+impl crate::decode::slot::Wrapper for ResourceDetail {
     type Inner = ::serde_json::Map<::std::string::String, ::serde_json::Value>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -12486,9 +12486,9 @@ impl crate::lenient::Wrapper for ResourceDetail {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for ResourceDetail {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Table(slot)
+impl crate::decode::slot::Lenient for ResourceDetail {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Table(slot)
     }
 }
 ///A job, as the tag service sees it.
@@ -12636,9 +12636,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceMatchKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ResourceMatchKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ResourceMatchKey {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12766,9 +12766,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourcePolicy {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ResourcePolicy {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ResourcePolicy {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12919,9 +12919,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ResourceRequirementKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ResourceRequirementKey {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13025,9 +13025,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementOperator {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for ResourceRequirementOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for ResourceRequirementOperator {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13089,7 +13089,7 @@ for ResourceRequirementsRequest {
         Self(value)
     }
 }
-impl crate::lenient::Wrapper for ResourceRequirementsRequest {
+impl crate::decode::slot::Wrapper for ResourceRequirementsRequest {
     type Inner = ::std::vec::Vec<ResourceRequirementRequest>;
     fn wrap(inner: Self::Inner) -> Self {
         Self(inner)
@@ -13098,9 +13098,9 @@ impl crate::lenient::Wrapper for ResourceRequirementsRequest {
         &mut self.0
     }
 }
-impl crate::lenient::Lenient for ResourceRequirementsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::List(slot)
+impl crate::decode::slot::Lenient for ResourceRequirementsRequest {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::List(slot)
     }
 }
 ///A tag that a job must have.
@@ -13200,9 +13200,9 @@ impl ::std::convert::TryFrom<::std::string::String> for RetentionMode {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for RetentionMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RetentionMode {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///Whether the record of a job ages away.
@@ -13335,9 +13335,9 @@ impl<'de> ::serde::Deserialize<'de> for RewardMode {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for RewardMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RewardMode {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13461,9 +13461,9 @@ impl<'de> ::serde::Deserialize<'de> for RoutePlanStatus {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for RoutePlanStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RoutePlanStatus {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13608,9 +13608,9 @@ impl<'de> ::serde::Deserialize<'de> for RuntimeType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for RuntimeType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for RuntimeType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13762,9 +13762,9 @@ impl<'de> ::serde::Deserialize<'de> for SaveImageStatus {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for SaveImageStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SaveImageStatus {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13883,7 +13883,7 @@ impl ::std::str::FromStr for SearchAlgorithmName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -13942,9 +13942,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmName {
             })
     }
 }
-impl crate::lenient::Lenient for SearchAlgorithmName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SearchAlgorithmName {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmName {
@@ -13997,7 +13997,7 @@ impl ::std::str::FromStr for SearchAlgorithmType {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -14056,9 +14056,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmType {
             })
     }
 }
-impl crate::lenient::Lenient for SearchAlgorithmType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SearchAlgorithmType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmType {
@@ -14194,9 +14194,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchParameterType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for SearchParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SearchParameterType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14381,9 +14381,9 @@ impl<'de> ::serde::Deserialize<'de> for SecondaryPhase {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for SecondaryPhase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SecondaryPhase {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14574,9 +14574,9 @@ impl ::std::convert::TryFrom<::std::string::String> for SortOrder {
         value.parse()
     }
 }
-impl crate::lenient::Lenient for SortOrder {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SortOrder {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 ///Access by SSH.
@@ -14766,9 +14766,9 @@ impl<'de> ::serde::Deserialize<'de> for StageName {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for StageName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for StageName {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14898,9 +14898,9 @@ impl<'de> ::serde::Deserialize<'de> for StartType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for StartType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for StartType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15066,9 +15066,9 @@ impl<'de> ::serde::Deserialize<'de> for SummaryLogType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for SummaryLogType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for SummaryLogType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15383,7 +15383,7 @@ impl ::std::str::FromStr for TaskId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -15442,9 +15442,9 @@ impl<'de> ::serde::Deserialize<'de> for TaskId {
             })
     }
 }
-impl crate::lenient::Lenient for TaskId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TaskId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TaskId {
@@ -15762,9 +15762,9 @@ impl<'de> ::serde::Deserialize<'de> for TaskRole {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for TaskRole {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TaskRole {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15901,9 +15901,9 @@ impl<'de> ::serde::Deserialize<'de> for TextLanguage {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for TextLanguage {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TextLanguage {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16006,9 +16006,9 @@ impl<'de> ::serde::Deserialize<'de> for TimeUnit {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for TimeUnit {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TimeUnit {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16141,9 +16141,9 @@ impl<'de> ::serde::Deserialize<'de> for TrainType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for TrainType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TrainType {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16312,7 +16312,7 @@ impl ::std::str::FromStr for TrainingJobId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -16371,9 +16371,9 @@ impl<'de> ::serde::Deserialize<'de> for TrainingJobId {
             })
     }
 }
-impl crate::lenient::Lenient for TrainingJobId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TrainingJobId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TrainingJobId {
@@ -16530,9 +16530,9 @@ impl<'de> ::serde::Deserialize<'de> for TransferMode {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::lenient::Lenient for TransferMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TransferMode {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16568,7 +16568,7 @@ impl ::std::str::FromStr for TrialId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::pattern::fits(
+        if !crate::identifier::fits(
             value,
             &[
                 (
@@ -16627,9 +16627,9 @@ impl<'de> ::serde::Deserialize<'de> for TrialId {
             })
     }
 }
-impl crate::lenient::Lenient for TrialId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-        crate::lenient::Target::Word(slot)
+impl crate::decode::slot::Lenient for TrialId {
+    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+        crate::decode::slot::Target::Word(slot)
     }
 }
 impl ::std::fmt::Display for TrialId {
@@ -26100,7 +26100,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::BatchDeleteTrainingJobRequest::try_from(v)
@@ -26109,7 +26109,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/batch-delete", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26248,17 +26248,17 @@ impl<'a> ChangeAlgorithm<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26400,9 +26400,9 @@ impl<'a> ChangeTrainingExperiment<'a> {
     > {
         let Self { client, project_id, experiment_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid("experiment_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingExperimentRequest::try_from(v)
@@ -26411,7 +26411,8 @@ impl<'a> ChangeTrainingExperiment<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26552,9 +26553,9 @@ impl<'a> ChangeTrainingJobDescription<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingJobDescriptionRequest::try_from(v)
@@ -26562,8 +26563,8 @@ impl<'a> ChangeTrainingJobDescription<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26689,14 +26690,14 @@ impl<'a> CheckTrainingExperiment<'a> {
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_name, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let experiment_name = experiment_name
-            .map_err(|message| crate::transport::invalid("experiment_name", message))?;
+            .map_err(|message| crate::error::invalid("experiment_name", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid("workspace_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiment-names", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26857,11 +26858,9 @@ impl<'a> CountTrainingJobsByTags<'a> {
     > {
         let Self { client, project_id, limit, offset, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -26869,7 +26868,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/count", client.baseurl,
-            crate ::segment::Segment(& project_id),
+            crate ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26993,14 +26992,14 @@ impl<'a> CreateAlgorithm<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -27127,7 +27126,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
     ) -> Result<ResponseValue<types::GalleryPublication>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateAlgorithmVersionToGalleryRequest::try_from(v)
@@ -27136,7 +27135,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/gallery-algorithm-publication", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27292,11 +27291,11 @@ impl<'a> CreateSaveImageJob<'a> {
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateSaveImageJobRequest::try_from(v).map_err(|e| e.to_string())
@@ -27304,8 +27303,8 @@ impl<'a> CreateSaveImageJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27443,9 +27442,9 @@ impl<'a> CreateTrainJobTags<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
@@ -27453,7 +27452,7 @@ impl<'a> CreateTrainJobTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags/create", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -27578,7 +27577,7 @@ impl<'a> CreateTrainingExperiment<'a> {
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingExperimentRequest::try_from(v)
@@ -27586,8 +27585,8 @@ impl<'a> CreateTrainingExperiment<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-experiments", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-experiments", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27719,14 +27718,14 @@ impl<'a> CreateTrainingJob<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/training-jobs", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -27836,12 +27835,12 @@ impl<'a> DeleteAlgorithm<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27977,9 +27976,9 @@ impl<'a> DeleteTrainJobTags<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::DeleteTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
@@ -27987,7 +27986,7 @@ impl<'a> DeleteTrainJobTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags/delete", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -28096,12 +28095,13 @@ impl<'a> DeleteTrainingExperiment<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid("experiment_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28210,12 +28210,12 @@ impl<'a> DeleteTrainingJob<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28428,23 +28428,20 @@ impl<'a> ListAlgorithms<'a> {
             workspace_id,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let group_by = group_by
-            .map_err(|message| crate::transport::invalid("group_by", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
-        let order = order
-            .map_err(|message| crate::transport::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid("group_by", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+        let order = order.map_err(|message| crate::error::invalid("order", message))?;
         let searches = searches
-            .map_err(|message| crate::transport::invalid("searches", message))?;
+            .map_err(|message| crate::error::invalid("searches", message))?;
         let sort_by = sort_by
-            .map_err(|message| crate::transport::invalid("sort_by", message))?;
+            .map_err(|message| crate::error::invalid("sort_by", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -28564,12 +28561,12 @@ impl<'a> ListEventCategories<'a> {
     > {
         let Self { client, project_id, flavor_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let flavor_type = flavor_type
-            .map_err(|message| crate::transport::invalid("flavor_type", message))?;
+            .map_err(|message| crate::error::invalid("flavor_type", message))?;
         let url = format!(
             "{}/v2/{}/training-event-categories", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28791,28 +28788,23 @@ impl<'a> ListFtArtifacts<'a> {
             steps,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
-        let epoch = epoch
-            .map_err(|message| crate::transport::invalid("epoch", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let loss = loss.map_err(|message| crate::transport::invalid("loss", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+        let epoch = epoch.map_err(|message| crate::error::invalid("epoch", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let loss = loss.map_err(|message| crate::error::invalid("loss", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
         let order_by_create_time_asc = order_by_create_time_asc
-            .map_err(|message| crate::transport::invalid(
+            .map_err(|message| crate::error::invalid(
                 "order_by_create_time_asc",
                 message,
             ))?;
-        let status = status
-            .map_err(|message| crate::transport::invalid("status", message))?;
-        let steps = steps
-            .map_err(|message| crate::transport::invalid("steps", message))?;
+        let status = status.map_err(|message| crate::error::invalid("status", message))?;
+        let steps = steps.map_err(|message| crate::error::invalid("steps", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-artifacts", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -28996,20 +28988,17 @@ impl<'a> ListTrainingExperiments<'a> {
     > {
         let Self { client, project_id, limit, offset, order, sort_by, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
-        let order = order
-            .map_err(|message| crate::transport::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+        let order = order.map_err(|message| crate::error::invalid("order", message))?;
         let sort_by = sort_by
-            .map_err(|message| crate::transport::invalid("sort_by", message))?;
+            .map_err(|message| crate::error::invalid("sort_by", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-experiments", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-experiments", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29282,30 +29271,25 @@ impl<'a> ListTrainingJobEvents<'a> {
             x_language,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let end_time = end_time
-            .map_err(|message| crate::transport::invalid("end_time", message))?;
-        let level = level
-            .map_err(|message| crate::transport::invalid("level", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
-        let order = order
-            .map_err(|message| crate::transport::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid("end_time", message))?;
+        let level = level.map_err(|message| crate::error::invalid("level", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+        let order = order.map_err(|message| crate::error::invalid("order", message))?;
         let pattern = pattern
-            .map_err(|message| crate::transport::invalid("pattern", message))?;
-        let source = source
-            .map_err(|message| crate::transport::invalid("source", message))?;
+            .map_err(|message| crate::error::invalid("pattern", message))?;
+        let source = source.map_err(|message| crate::error::invalid("source", message))?;
         let start_time = start_time
-            .map_err(|message| crate::transport::invalid("start_time", message))?;
+            .map_err(|message| crate::error::invalid("start_time", message))?;
         let x_language = x_language
-            .map_err(|message| crate::transport::invalid("x_language", message))?;
+            .map_err(|message| crate::error::invalid("x_language", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/events", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
@@ -29429,12 +29413,12 @@ impl<'a> ListTrainingJobStages<'a> {
     > {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/stages", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -29558,14 +29542,12 @@ impl<'a> ListTrainingJobTags<'a> {
     > {
         let Self { client, project_id, limit, offset } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/tags", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29692,14 +29674,15 @@ impl<'a> ListTrainingJobTasks<'a> {
     > {
         let Self { client, project_id, training_job_id, schedule_count } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let schedule_count = schedule_count
-            .map_err(|message| crate::transport::invalid("schedule_count", message))?;
+            .map_err(|message| crate::error::invalid("schedule_count", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, crate
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29826,15 +29809,15 @@ impl<'a> ListTrainingJobs<'a> {
     ) -> Result<ResponseValue<types::ListTrainingJobsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ListTrainingJobsRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-job-searches", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-job-searches", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29988,11 +29971,9 @@ impl<'a> ListTrainingJobsByTags<'a> {
     > {
         let Self { client, project_id, limit, offset, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -30000,7 +29981,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/filter", client.baseurl,
-            crate ::segment::Segment(& project_id),
+            crate ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30128,7 +30109,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
     > {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ModifyTrainingQuotasRequest::try_from(v)
@@ -30136,7 +30117,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/training-quotas", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -30303,13 +30284,13 @@ impl<'a> NotifyTrainingJobInformation<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, report_type, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let report_type = report_type
-            .map_err(|message| crate::transport::invalid("report_type", message))?;
+            .map_err(|message| crate::error::invalid("report_type", message))?;
         let body = body
             .and_then(|v| {
                 types::NotifyTrainingJobInformationRequest::try_from(v)
@@ -30318,9 +30299,9 @@ impl<'a> NotifyTrainingJobInformation<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/reports/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id), crate
-            ::segment::Segment(& report_type),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id), crate
+            ::path_segment::Segment(& report_type),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30462,9 +30443,9 @@ impl<'a> PublishFtArtifacts<'a> {
     > {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::PublishFtArtifactsRequest::try_from(v).map_err(|e| e.to_string())
@@ -30472,7 +30453,7 @@ impl<'a> PublishFtArtifacts<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-artifacts/publish", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -30581,12 +30562,12 @@ impl<'a> ShowAlgorithmByUuid<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::transport::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30711,15 +30692,15 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
     ) -> Result<ResponseValue<types::ParameterAnalysisPath>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, parameter_name } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let parameter_name = parameter_name
-            .map_err(|message| crate::transport::invalid("parameter_name", message))?;
+            .map_err(|message| crate::error::invalid("parameter_name", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis/{}", client.baseurl,
-            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& parameter_name),
+            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& parameter_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30828,12 +30809,12 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis", client.baseurl,
-            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
+            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -30954,15 +30935,15 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let trial_id = trial_id
-            .map_err(|message| crate::transport::invalid("trial_id", message))?;
+            .map_err(|message| crate::error::invalid("trial_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trials/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& trial_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31082,15 +31063,15 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
     ) -> Result<ResponseValue<types::EarlyStoppedTrial>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let trial_id = trial_id
-            .map_err(|message| crate::transport::invalid("trial_id", message))?;
+            .map_err(|message| crate::error::invalid("trial_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trial-earlystop/{}", client.baseurl,
-            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& trial_id),
+            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31231,16 +31212,14 @@ impl<'a> ShowAutoSearchTrials<'a> {
     > {
         let Self { client, project_id, training_job_id, limit, offset } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
-        let limit = limit
-            .map_err(|message| crate::transport::invalid("limit", message))?;
-        let offset = offset
-            .map_err(|message| crate::transport::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
+        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trials", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -31369,15 +31348,15 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
     ) -> Result<ResponseValue<types::YamlTemplateContent>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_type, algorithm_name } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let algorithm_type = algorithm_type
-            .map_err(|message| crate::transport::invalid("algorithm_type", message))?;
+            .map_err(|message| crate::error::invalid("algorithm_type", message))?;
         let algorithm_name = algorithm_name
-            .map_err(|message| crate::transport::invalid("algorithm_name", message))?;
+            .map_err(|message| crate::error::invalid("algorithm_name", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/autosearch/yaml-templates/{}/{}", client.baseurl,
-            crate ::segment::Segment(& project_id), crate ::segment::Segment(&
-            algorithm_type), crate ::segment::Segment(& algorithm_name),
+            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            algorithm_type), crate ::path_segment::Segment(& algorithm_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31474,10 +31453,10 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/autosearch/yaml-templates", client.baseurl, crate
-            ::segment::Segment(& project_id),
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31584,12 +31563,12 @@ impl<'a> ShowFtDetail<'a> {
     ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-detail", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -31697,12 +31676,12 @@ impl<'a> ShowFtMetrics<'a> {
     ) -> Result<ResponseValue<types::FineTuningMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-metrics", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -31843,17 +31822,17 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
     ) -> Result<ResponseValue<types::LogUrl>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, content_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let content_type = content_type
-            .map_err(|message| crate::transport::invalid("content_type", message))?;
+            .map_err(|message| crate::error::invalid("content_type", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/logs/url", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31974,15 +31953,15 @@ impl<'a> ShowSaveImageJob<'a> {
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32077,9 +32056,9 @@ impl<'a> ShowSearchAlgorithms<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/search-algorithms", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/search-algorithms", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -32187,12 +32166,12 @@ impl<'a> ShowTrainJobTags<'a> {
     ) -> Result<ResponseValue<types::ShowTrainJobTagsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -32300,12 +32279,13 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::transport::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid("experiment_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(& experiment_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32431,14 +32411,14 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
     ) -> Result<ResponseValue<types::AvailableResource>, Error<types::ApiError>> {
         let Self { client, project_id, flavor_id, pool_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let flavor_id = flavor_id
-            .map_err(|message| crate::transport::invalid("flavor_id", message))?;
+            .map_err(|message| crate::error::invalid("flavor_id", message))?;
         let pool_id = pool_id
-            .map_err(|message| crate::transport::invalid("pool_id", message))?;
+            .map_err(|message| crate::error::invalid("pool_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-pool-flavors", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-pool-flavors", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32550,12 +32530,12 @@ impl<'a> ShowTrainingJobDetails<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::segment::Segment(&
-            project_id), crate ::segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
+            project_id), crate ::path_segment::Segment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32650,10 +32630,10 @@ impl<'a> ShowTrainingJobEngines<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-engines", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-job-engines", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32765,12 +32745,12 @@ impl<'a> ShowTrainingJobFlavors<'a> {
     > {
         let Self { client, project_id, flavor_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let flavor_type = flavor_type
-            .map_err(|message| crate::transport::invalid("flavor_type", message))?;
+            .map_err(|message| crate::error::invalid("flavor_type", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-flavors", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-job-flavors", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32949,21 +32929,19 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             order,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let base_line = base_line
-            .map_err(|message| crate::transport::invalid("base_line", message))?;
-        let lines = lines
-            .map_err(|message| crate::transport::invalid("lines", message))?;
-        let order = order
-            .map_err(|message| crate::transport::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid("base_line", message))?;
+        let lines = lines.map_err(|message| crate::error::invalid("lines", message))?;
+        let order = order.map_err(|message| crate::error::invalid("order", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/logs/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33090,15 +33068,15 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
     ) -> Result<ResponseValue<types::LogPreview>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/logs/preview", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33221,15 +33199,15 @@ impl<'a> ShowTrainingJobMetrics<'a> {
     ) -> Result<ResponseValue<types::TrainingJobMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let task_id = task_id
-            .map_err(|message| crate::transport::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/metrics/{}", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
-            training_job_id), crate ::segment::Segment(& task_id),
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
+            training_job_id), crate ::path_segment::Segment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33338,12 +33316,12 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
     ) -> Result<ResponseValue<types::RoutePlan>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/route_plan", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -33473,13 +33451,13 @@ impl<'a> ShowTrainingQuotas<'a> {
     > {
         let Self { client, project_id, resource, user_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let resource = resource
-            .map_err(|message| crate::transport::invalid("resource", message))?;
+            .map_err(|message| crate::error::invalid("resource", message))?;
         let user_id = user_id
-            .map_err(|message| crate::transport::invalid("user_id", message))?;
+            .map_err(|message| crate::error::invalid("user_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, crate ::segment::Segment(&
+            "{}/v2/{}/training-quotas", client.baseurl, crate ::path_segment::Segment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -33620,9 +33598,9 @@ impl<'a> StopTrainingJob<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::transport::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid("training_job_id", message))?;
         let body = body
             .and_then(|v| {
                 types::StopTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
@@ -33630,7 +33608,7 @@ impl<'a> StopTrainingJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/actions", client.baseurl, crate
-            ::segment::Segment(& project_id), crate ::segment::Segment(&
+            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
             training_job_id),
         );
         #[allow(unused_mut)]
@@ -33757,14 +33735,14 @@ impl<'a> ValidateTrainingJobName<'a> {
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, job_name, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::transport::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid("project_id", message))?;
         let job_name = job_name
-            .map_err(|message| crate::transport::invalid("job_name", message))?;
+            .map_err(|message| crate::error::invalid("job_name", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::transport::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-job-names", client.baseurl, crate ::segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-job-names", client.baseurl, crate
+            ::path_segment::Segment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client

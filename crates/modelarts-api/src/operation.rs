@@ -1,6 +1,6 @@
 //! What the description says about each operation beyond its types.
 
-use crate::OPERATIONS;
+use crate::generated::OPERATIONS;
 
 /// What sending a request twice does: the one fact that retries depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,61 +136,4 @@ pub struct Cursor {
     pub first: &'static str,
     /// The field of the answer with the number of its last line.
     pub last: &'static str,
-}
-
-/// A limit that the description states for a field and that generated code does
-/// not enforce, because an answer that breaks it must still be readable.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Limit {
-    /// The schema, such as `JobMetadataRequest`, or the operation for a query
-    /// parameter, such as `ListTrainingJobEvents`.
-    pub schema: &'static str,
-    /// The field or parameter; empty when the limit is on the schema itself.
-    /// `[]` after it means each element of the list, `{}` each value of the map.
-    pub field: &'static str,
-    /// The limit.
-    pub rule: Rule,
-}
-
-impl Limit {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(schema: &'static str, field: &'static str, rule: Rule) -> Self {
-        Self {
-            schema,
-            field,
-            rule,
-        }
-    }
-}
-
-/// The kinds of limits, with the meaning that JSON Schema gives them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Rule {
-    /// Shortest text, in characters.
-    MinLength(u64),
-    /// Longest text, in characters.
-    MaxLength(u64),
-    /// A regular expression that the text must match.
-    Pattern(&'static str),
-    /// Smallest number.
-    Minimum(f64),
-    /// The number must be larger than this.
-    ExclusiveMinimum(f64),
-    /// Largest number.
-    Maximum(f64),
-    /// The number must be smaller than this.
-    ExclusiveMaximum(f64),
-    /// Fewest elements.
-    MinItems(u64),
-    /// Most elements.
-    MaxItems(u64),
-    /// No two equal elements.
-    UniqueItems,
-    /// Fewest entries of a map.
-    MinProperties(u64),
-    /// Most entries of a map.
-    MaxProperties(u64),
 }

@@ -4,7 +4,7 @@ use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::lenient::{Lenient, Target};
+use crate::decode::slot::{Lenient, Target};
 
 /// A secret that came from the service, such as an access token of a notebook.
 ///

@@ -5,8 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use modelarts_api::{
-    decode,
-    lenient::{Dropped, Lenient},
+    decode::{self, Dropped, Lenient},
     types::{
         Algorithm, ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse,
         ListTrainingJobsResponse, LogPreview, MetricName, Phase, SecondaryPhase,

@@ -4,7 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use modelarts_api::{complete_object, decode, lenient::Dropped, object};
+use modelarts_api::{
+    complete_object,
+    decode::{self, Dropped},
+    object,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

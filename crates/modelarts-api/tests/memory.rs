@@ -2,8 +2,7 @@
 //! counts all that is allocated in it.
 
 use modelarts_api::{
-    decode,
-    lenient::Lenient,
+    decode::{self, Lenient},
     types::{
         ListTrainingJobEventsResponse, ListTrainingJobsResponse, LogPreview, ResultTable,
         TrainingJobMetrics,

@@ -11,7 +11,9 @@ use std::{
 use bytes::Bytes;
 use modelarts_api::{
     BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Response, Transport,
-    TransportError, decode::Observer, lenient::Dropped, types,
+    TransportError,
+    decode::{Dropped, Observer},
+    types,
 };
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Dropped;
 use serde_json::{Map, Value, json};
 
 use crate::{

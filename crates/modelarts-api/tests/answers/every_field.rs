@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Dropped;
 use serde_json::{Map, Value, json};
 
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use modelarts_api::{OPERATIONS, lenient::Dropped};
+use modelarts_api::{OPERATIONS, decode::Dropped};
 use serde_json::{Map, Value, json};
 
 use crate::types;

@@ -1,6 +1,6 @@
 //! Generated bodies through every type that an answer has.
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Dropped;
 use proptest::{
     collection::vec,
     prelude::{Strategy, any},

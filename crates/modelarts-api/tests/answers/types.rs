@@ -1,9 +1,6 @@
 //! The generated types by name.
 
-use modelarts_api::{
-    decode,
-    lenient::{Dropped, Lenient},
-};
+use modelarts_api::decode::{self, Dropped, Lenient};
 use serde::Serialize;
 use serde_json::Value;
 

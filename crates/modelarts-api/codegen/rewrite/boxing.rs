@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use syn::{Fields, GenericArgument, Item, ItemStruct, PathArguments, Type, parse_quote};
 
-use super::rewrite::type_name;
+use super::syntax::type_name;
 
 /// What may lie inside another object, in bytes of a 64-bit machine. Below it, moving costs
 /// less than a place on the heap.

@@ -1,40 +1,27 @@
 //! Turns answers into types: strictly first, leniently in lists when that fails.
 
+#[doc(hidden)]
+pub mod object;
+mod pass;
+mod reader;
+pub(crate) mod skipped;
+pub(crate) mod slot;
+mod types;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use progenitor_client::{Error, ResponseValue};
 use reqwest::StatusCode;
-use serde::de::{DeserializeSeed, Error as _};
+use serde::de::{DeserializeSeed, Deserializer, Error as _};
 
-use crate::{
-    Response,
-    dropped::{Dropped, Pass},
-    lenient::Lenient,
-    object::Slot,
-    target::Reader,
+use self::{pass::Pass, reader::Reader, slot::Slot};
+use crate::transport::Response;
+
+pub use self::{
+    skipped::{Dropped, Observer, unquoted},
+    slot::{Lenient, Target},
 };
-
-/// Is told about each body that was decoded, when a transport has put one into the
-/// [`Response`].
-pub trait Observer: Send + Sync {
-    /// `body` was decoded; `dropped` says what had to be left out of lists.
-    fn decoded(&self, body: &Bytes, dropped: &Dropped);
-
-    /// A text of an answer as it may stand in an error, where that is not as it came: without
-    /// the secrets of the client, which a server may echo.
-    fn masked(&self, text: &str) -> Option<String> {
-        let _ = text;
-        None
-    }
-
-    /// Returns whether the time of the call is over, so that decoding ends with an error. The
-    /// decoder asks now and then while it decodes an answer, and once when an answer is not
-    /// understood.
-    fn is_late(&self) -> bool {
-        false
-    }
-}
 
 /// Decodes a body.
 ///
@@ -76,13 +63,13 @@ fn fill(
         }
     };
     let pass = Pass::over(body.len(), copied, observer.cloned());
-    match strictly(slot.place().in_pass(&pass), text) {
+    match strictly(Reader::new(slot.place(), &pass), text) {
         Ok(()) => return Ok(pass.end()),
         Err(error) if pass.is_stopped() => return Err(error),
         Err(_) => slot.place().nothing(),
     }
     let pass = Pass::over(body.len(), copied, observer.cloned()).salvaging();
-    with_path(slot.place().in_pass(&pass), text)?;
+    with_path(Reader::new(slot.place(), &pass), text)?;
     Ok(pass.end())
 }
 
@@ -129,6 +116,18 @@ fn with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error
 
 fn nothing() -> serde_json::Error {
     serde_json::Error::custom("the body is there and says nothing")
+}
+
+/// Reads a value; `None` when nothing is said. `null` elements of lists are left out, and
+/// any that cannot be read is an error.
+///
+/// # Errors
+/// The deserializer's own error when the value is of no accepted spelling.
+pub fn read<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let mut slot = None;
+    let pass = Pass::default();
+    Reader::new(T::place(&mut slot), &pass).deserialize(deserializer)?;
+    Ok(slot)
 }
 
 /// What generated code calls instead of its own decoding.
@@ -180,16 +179,4 @@ pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, E
 #[must_use]
 pub fn empty(response: Response) -> ResponseValue<()> {
     ResponseValue::new((), response.status, response.headers)
-}
-
-/// What an error of decoding says, without the text that serde quotes when it did not
-/// expect it: that may be a secret.
-#[must_use]
-pub fn unquoted(error: &str) -> String {
-    match (error.find("string \""), error.rfind("\", expected")) {
-        (Some(start), Some(end)) if start < end => {
-            format!("{}string{}", &error[..start], &error[end + 1..])
-        }
-        _ => error.to_owned(),
-    }
 }

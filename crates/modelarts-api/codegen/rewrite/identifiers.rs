@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Expr, ImplItem, Item, ItemImpl, ItemMod, Stmt, parse_quote};
 
-use super::{Error, rewrite::content};
+use super::{super::error::Error, syntax::content};
 
 /// One class of characters, and how many of them there may be.
 struct Part {
@@ -56,7 +56,7 @@ fn statements(statements: &mut Vec<Stmt>) -> Result<(), Error> {
         .ok_or_else(|| Error(format!("typify writes patterns in another way now: {text}")))?
         .value();
     let parts = parse(&pattern)?.into_iter().map(|part| part.tokens());
-    let fits = quote!(crate::pattern::fits(value, &[#(#parts),*]));
+    let fits = quote!(crate::identifier::fits(value, &[#(#parts),*]));
     match statements.get_mut(at) {
         Some(Stmt::Expr(Expr::If(test), _)) => {
             test.cond = parse_quote!(!#fits);

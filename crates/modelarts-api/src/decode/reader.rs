@@ -7,85 +7,27 @@
 use std::fmt;
 
 use serde::de::{
-    DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Unexpected, Visitor,
+    DeserializeSeed, Deserializer, Error, Expected, IgnoredAny, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde_json::{Map, Value};
 
-use crate::{
-    collection::{self, List, Table},
-    dropped::Pass,
-    lenient::Word,
-    object::{self, Nested},
+use super::{
+    pass::{Level, Pass},
+    slot::{List, Nested, Object, Table, Target},
 };
 
-/// Where a value goes, by its kind.
-#[non_exhaustive]
-pub enum Target<'a> {
-    /// Text; numbers and flags are taken as they are written.
-    Text(&'a mut Option<String>),
-    /// Text of a certain form.
-    Word(&'a mut dyn Word),
-    /// An integer, also as text, as a number without a fraction, or as a flag.
-    Integer(&'a mut Option<i64>),
-    /// A number, also as text.
-    Number(&'a mut Option<f64>),
-    /// A flag, also as 0, 1, or text.
-    Flag(&'a mut Option<bool>),
-    /// Any JSON; `null` is nothing.
-    Any(&'a mut Option<Value>),
-    /// Any JSON; `null` is a value.
-    Cell(&'a mut Option<Value>),
-    /// An object; also as a list of it alone.
-    Object(&'a mut dyn Nested),
-    /// A list; also its only element.
-    List(&'a mut dyn List),
-    /// Names with values; also as a list of such.
-    Table(&'a mut dyn Table),
-}
-
-impl<'a> Target<'a> {
-    pub(crate) fn in_pass(self, pass: &Pass) -> Reader<'a, '_> {
-        Reader { place: self, pass }
-    }
-
-    pub(crate) fn nothing(self) {
-        match self {
-            Target::Text(slot) => *slot = None,
-            Target::Word(word) => word.nothing(),
-            Target::Integer(slot) => *slot = None,
-            Target::Number(slot) => *slot = None,
-            Target::Flag(slot) => *slot = None,
-            Target::Any(slot) => *slot = None,
-            Target::Cell(slot) => *slot = Some(Value::Null),
-            Target::Object(slot) => slot.nothing(),
-            Target::List(list) => list.nothing(),
-            Target::Table(table) => table.nothing(),
-        }
-    }
-}
-
-/// What is said to be expected in a place.
-impl Expected for Target<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Target::Text(_) | Target::Word(_) => "text, also as a number or flag",
-            Target::Integer(_) => "an integer, also as text",
-            Target::Number(_) => "a number, also as text",
-            Target::Flag(_) => "a flag: true, false, 1, 0, or one of them as text",
-            Target::Any(_) | Target::Cell(_) => "any JSON",
-            Target::Object(_) | Target::Table(_) => "an object",
-            Target::List(_) => "a list",
-        })
-    }
-}
-
 /// Reads a value into a place.
-pub(crate) struct Reader<'a, 'p> {
+pub(super) struct Reader<'a, 'p> {
     place: Target<'a>,
     pass: &'p Pass,
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'p> Reader<'a, 'p> {
+    pub(super) fn new(place: Target<'a>, pass: &'p Pass) -> Self {
+        Self { place, pass }
+    }
+
     #[cold]
     fn wrong_type<E: Error>(&self, found: Unexpected<'_>) -> E {
         E::invalid_type(found, &self.place)
@@ -202,7 +144,7 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
                 **slot = Some(v.into());
             }
             Target::List(list) if !v.is_empty() => {
-                return collection::only(*list, self.pass, |reader| reader.visit_str(v));
+                return only(*list, self.pass, |reader| reader.visit_str(v));
             }
             _ if v.trim().is_empty() => self.place.nothing(),
             Target::Integer(slot) => match integer(v.trim()) {
@@ -226,16 +168,16 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         match self.place {
-            Target::Object(slot) => object::nested(slot, self.pass, map),
+            Target::Object(slot) => nested(slot, self.pass, map),
             Target::Table(table) => {
                 table.begin();
-                collection::entries(table, self.pass, map)
+                entries(table, self.pass, map)
             }
             // A list of one, written as its element.
-            Target::List(list) => collection::alone(list, self.pass, map),
+            Target::List(list) => alone(list, self.pass, map),
             Target::Any(slot) | Target::Cell(slot) => {
                 let mut members = Map::new();
-                collection::entries(&mut members, self.pass, map)?;
+                entries(&mut members, self.pass, map)?;
                 *slot = Some(Value::Object(members));
                 Ok(())
             }
@@ -245,24 +187,24 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
         match &mut self.place {
-            Target::List(list) => collection::elements(*list, self.pass, seq),
+            Target::List(list) => elements(*list, self.pass, seq),
             Target::Object(slot) => {
                 // An empty object reaches the wire as `[]` where the sender's language has
                 // one type for both, and some documents write an object as a list of one.
-                let only = Target::Object(&mut **slot).in_pass(self.pass);
+                let only = Reader::new(Target::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.nothing();
                 }
-                match seq.next_element::<serde::de::IgnoredAny>()? {
+                match seq.next_element::<IgnoredAny>()? {
                     None => Ok(()),
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
             // `environments` is documented as a list of maps in answers.
-            Target::Table(table) => collection::tables(*table, self.pass, seq),
+            Target::Table(table) => tables(*table, self.pass, seq),
             Target::Any(slot) | Target::Cell(slot) => {
                 let mut items = Vec::new();
-                collection::cells(&mut items, self.pass, seq)?;
+                cells(&mut items, self.pass, seq)?;
                 **slot = Some(Value::Array(items));
                 Ok(())
             }
@@ -270,6 +212,253 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
         }
     }
 }
+
+// -------------------------------------------------------------------- objects
+
+/// Finds the field that a name stands for.
+struct Field<'a>(&'a mut dyn Object);
+
+impl<'de, 'a> DeserializeSeed<'de> for Field<'a> {
+    type Value = Option<Target<'a>>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'a> Visitor<'_> for Field<'a> {
+    type Value = Option<Target<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+    fn visit_str<E>(self, v: &str) -> Result<Self::Value, E> {
+        Ok(self.0.field(v))
+    }
+}
+
+/// Reads all fields into an object that is empty.
+fn fill<'de, A: MapAccess<'de>>(
+    object: &mut dyn Object,
+    pass: &Pass,
+    mut map: A,
+) -> Result<(), A::Error> {
+    while let Some(field) = map.next_key_seed(Field(object))? {
+        match field {
+            Some(place) => map.next_value_seed(Reader::new(place, pass))?,
+            None => map.next_value::<IgnoredAny>().map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads an object into its place.
+pub(super) fn nested<'de, A: MapAccess<'de>>(
+    slot: &mut dyn Nested,
+    pass: &Pass,
+    map: A,
+) -> Result<(), A::Error> {
+    pass.count()?;
+    pass.take(slot.heap())?;
+    let mut map = Some(map);
+    let mut outcome = Ok(());
+    let made = slot.make(&mut |object| {
+        if let Some(map) = map.take() {
+            outcome = fill(object, pass, map);
+        }
+    });
+    // What stopped the reading counts, not what is missing because of it.
+    outcome?;
+    made.map_err(A::Error::missing_field)
+}
+
+// ------------------------------------------------------------- lists and tables
+
+/// Reads the elements of a list.
+pub(super) fn elements<'de, A: SeqAccess<'de>>(
+    list: &mut dyn List,
+    pass: &Pass,
+    mut seq: A,
+) -> Result<(), A::Error> {
+    let level = pass.enter();
+    list.begin();
+    if pass.salvages() {
+        loop {
+            let before = pass.room();
+            let mut element = None;
+            let next = Reader::new(Target::Cell(&mut element), pass);
+            if seq.next_element_seed(next)?.is_none() {
+                return Ok(());
+            }
+            let held = before - pass.room();
+            make_room(list, pass)?;
+            if salvage(list, pass, &level, element.unwrap_or_default())? {
+                pass.give_back(held);
+            } else {
+                pass.restore(before);
+            }
+        }
+    }
+    loop {
+        let before = pass.room();
+        make_room(list, pass)?;
+        let mut outcome = Ok(None);
+        let added = list.add(&mut |place| {
+            outcome = seq.next_element_seed(Reader::new(place, pass));
+            matches!(outcome, Ok(Some(())))
+        });
+        if outcome?.is_none() {
+            return Ok(());
+        }
+        if !added {
+            level.dropped(None);
+            pass.restore(before);
+        }
+    }
+}
+
+/// Reads the elements of a list of any JSON.
+pub(super) fn cells<'de, A: SeqAccess<'de>>(
+    items: &mut Vec<Value>,
+    pass: &Pass,
+    mut seq: A,
+) -> Result<(), A::Error> {
+    loop {
+        make_room(items, pass)?;
+        let mut item = None;
+        let next = Reader::new(Target::Cell(&mut item), pass);
+        if seq.next_element_seed(next)?.is_none() {
+            return Ok(());
+        }
+        items.push(item.unwrap_or_default());
+    }
+}
+
+/// Takes the memory for one more element.
+fn make_room<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
+    pass.count()?;
+    let (needed, freed) = list.growth();
+    if needed > 0 {
+        // The elements are moved: for a moment there are both.
+        pass.take(needed)?;
+        pass.give_back(freed);
+    }
+    Ok(())
+}
+
+/// Reads the only element of a list, which comes without one.
+pub(super) fn only<E>(
+    list: &mut dyn List,
+    pass: &Pass,
+    read: impl FnOnce(Reader<'_, '_>) -> Result<(), E>,
+) -> Result<(), E> {
+    list.begin();
+    let mut read = Some(read);
+    let mut outcome = Ok(());
+    list.add(&mut |place| {
+        if let Some(read) = read.take() {
+            outcome = read(Reader::new(place, pass));
+        }
+        outcome.is_ok()
+    });
+    outcome
+}
+
+/// Reads an object that comes instead of a list of it alone.
+pub(super) fn alone<'de, A: MapAccess<'de>>(
+    list: &mut dyn List,
+    pass: &Pass,
+    map: A,
+) -> Result<(), A::Error> {
+    let level = pass.enter();
+    if !pass.salvages() {
+        return only(list, pass, |reader| reader.visit_map(map));
+    }
+    list.begin();
+    let mut element = None;
+    Reader::new(Target::Cell(&mut element), pass).visit_map(map)?;
+    salvage(list, pass, &level, element.unwrap_or_default())?;
+    Ok(())
+}
+
+/// Reads one element, and says whether it was added; what cannot be read is left out.
+fn salvage<E: Error>(
+    list: &mut dyn List,
+    pass: &Pass,
+    level: &Level<'_>,
+    element: Value,
+) -> Result<bool, E> {
+    let mut element = Some(element);
+    let mut outcome = Ok(());
+    let added = list.add(&mut |place| {
+        if let Some(element) = element.take() {
+            outcome = Reader::new(place, pass).deserialize(element);
+        }
+        outcome.is_ok()
+    });
+    if !added {
+        level.dropped(outcome.err().map(|error| error.to_string()));
+    }
+    pass.go_on()?;
+    Ok(added)
+}
+
+/// Reads names with values.
+pub(super) fn entries<'de, A: MapAccess<'de>>(
+    table: &mut dyn Table,
+    pass: &Pass,
+    mut map: A,
+) -> Result<(), A::Error> {
+    while let Some(name) = map.next_key::<String>()? {
+        pass.count()?;
+        pass.take(name.len() + table.growth())?;
+        let mut outcome = Ok(());
+        table.put(name, &mut |place| {
+            outcome = map.next_value_seed(Reader::new(place, pass));
+            outcome.is_ok()
+        });
+        outcome?;
+    }
+    Ok(())
+}
+
+/// Reads a list of tables into one.
+pub(super) fn tables<'de, A: SeqAccess<'de>>(
+    table: &mut dyn Table,
+    pass: &Pass,
+    mut seq: A,
+) -> Result<(), A::Error> {
+    table.begin();
+    while seq.next_element_seed(More { table, pass })?.is_some() {}
+    Ok(())
+}
+
+/// Reads a table into one that has entries already.
+struct More<'a> {
+    table: &'a mut dyn Table,
+    pass: &'a Pass,
+}
+
+impl<'de> DeserializeSeed<'de> for More<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for More<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        entries(self.table, self.pass, map)
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+// ------------------------------------------------------------- text to values
 
 /// Reads an integer that a JSON parser may hand over as a float (`5.0`).
 fn whole(number: f64) -> Option<i64> {

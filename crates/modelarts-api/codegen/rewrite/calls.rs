@@ -9,7 +9,7 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-use super::Error;
+use super::super::error::Error;
 
 /// The variable that generated code gathers headers in.
 const GATHERED: &str = "header_map";
@@ -35,7 +35,7 @@ impl VisitMut for Check {
         let sent = text.matches("crate :: send (").count();
         if is_send(function) && sent != 1 {
             self.0 = Some(Error(format!(
-                "a call is not of the form that codegen/call.rs knows: {text}"
+                "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
             )));
         }
     }
@@ -133,7 +133,7 @@ impl VisitMut for Plain {
     }
 }
 
-/// `encode_path(&id.to_string())` becomes `crate::segment::Segment(&id)`.
+/// `encode_path(&id.to_string())` becomes `crate::path_segment::Segment(&id)`.
 fn without_copies(argument: &mut Expr) {
     if let Expr::Call(ExprCall { func, args, .. }) = argument
         && func.to_token_stream().to_string() == "encode_path"
@@ -143,7 +143,7 @@ fn without_copies(argument: &mut Expr) {
         }) = &*reference.expr
         && method == "to_string"
     {
-        *argument = parse_quote!(crate::segment::Segment(&#receiver));
+        *argument = parse_quote!(crate::path_segment::Segment(&#receiver));
     }
 }
 
@@ -154,7 +154,7 @@ fn names_what_is_wrong(call: &mut ExprMethodCall) {
     }
     if let Expr::Path(ExprPath { path, .. }) = &*call.receiver {
         let name = path.to_token_stream().to_string();
-        call.args = parse_quote!(|message| crate::transport::invalid(#name, message));
+        call.args = parse_quote!(|message| crate::error::invalid(#name, message));
     }
 }
 

@@ -1,13 +1,23 @@
 //! Changes to progenitor's output that its settings do not offer.
 
-use proc_macro2::TokenTree;
+mod boxing;
+mod calls;
+mod identifiers;
+mod objects;
+mod open_enum;
+pub mod syntax;
+
 use quote::{ToTokens, format_ident};
 use syn::{
-    Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
-    ItemStruct, PathArguments, Type, parse_quote, visit_mut::VisitMut,
+    Attribute, Expr, Field, Fields, File, ImplItem, Item, ItemMod, ItemStruct, Type, parse_quote,
+    visit_mut::VisitMut,
 };
 
-use super::{Error, boxing::Objects, call, lower::Lowered, object, pattern};
+use self::{
+    boxing::Objects,
+    syntax::{content, item_type, may_be_missing, names, type_name, wire_name},
+};
+use super::{error::Error, lower::Lowered};
 
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
@@ -20,12 +30,12 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
             }
             Item::Mod(item) if item.ident == "types" => {
                 types(item, lowered)?;
-                pattern::plain(item)?;
+                identifiers::plain(item)?;
             }
             _ => {}
         }
     }
-    call::rewrite(&mut file)?;
+    calls::rewrite(&mut file)?;
     OnDemand.visit_file_mut(&mut file);
     Docs.visit_file_mut(&mut file);
     Ok(file)
@@ -35,26 +45,6 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
 /// them any more.
 fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
-}
-
-/// The name of a type that is a plain path, such as `types::Job` or `Job`.
-pub fn type_name(ty: &Type) -> Option<String> {
-    match ty {
-        Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
-        Type::Reference(reference) => type_name(&reference.elem),
-        _ => None,
-    }
-}
-
-fn names(ty: &Type, name: &str) -> bool {
-    type_name(ty).as_deref() == Some(name)
-}
-
-pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
-    match &mut module.content {
-        Some((_, items)) => Ok(items),
-        None => Err(Error(format!("mod {} has no content", module.ident))),
-    }
 }
 
 fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
@@ -105,43 +95,11 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     );
     items.extend(added);
     for open_enum in &lowered.open_enums {
-        let file: File = syn::parse2(open_enum.tokens())
+        let file: File = syn::parse2(open_enum::tokens(open_enum))
             .map_err(|error| Error(format!("enum {}: {error}", open_enum.name)))?;
         items.extend(file.items);
     }
     Ok(())
-}
-
-/// The type that an item defines or implements something for.
-pub fn item_type(item: &Item) -> Option<String> {
-    match item {
-        Item::Struct(item) => Some(item.ident.to_string()),
-        Item::Enum(item) => Some(item.ident.to_string()),
-        // `object! { X { .. } }` belongs to X.
-        Item::Macro(item) => match item.mac.tokens.clone().into_iter().next()? {
-            TokenTree::Ident(ident) => Some(ident.to_string()),
-            _ => None,
-        },
-        Item::Impl(item) => match type_name(&item.self_ty)? {
-            // `impl From<X> for String` belongs to X.
-            name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
-                trait_argument(item)
-            }
-            name => Some(name),
-        },
-        _ => None,
-    }
-}
-
-fn trait_argument(item: &ItemImpl) -> Option<String> {
-    let (path, _) = item.trait_.as_ref()?;
-    match &path.segments.last()?.arguments {
-        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
-            GenericArgument::Type(ty) => type_name(ty),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// Says how to read a struct.
@@ -155,7 +113,7 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
             }
         }
     }
-    if let Some(item) = object::object(item) {
+    if let Some(item) = objects::object(item) {
         return Ok(vec![item]);
     }
     match item.fields.iter().next() {
@@ -177,7 +135,7 @@ fn kind(collection: &Type) -> &'static str {
 
 fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
     parse_quote! {
-        impl crate::lenient::Wrapper for #ident {
+        impl crate::decode::slot::Wrapper for #ident {
             type Inner = #inner;
             fn wrap(inner: Self::Inner) -> Self {
                 Self(inner)
@@ -204,40 +162,12 @@ fn display(ident: &syn::Ident) -> Item {
 fn lenient(ident: &syn::Ident, kind: &str) -> Item {
     let kind = format_ident!("{kind}");
     parse_quote! {
-        impl crate::lenient::Lenient for #ident {
-            fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-                crate::lenient::Target::#kind(slot)
+        impl crate::decode::slot::Lenient for #ident {
+            fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
+                crate::decode::slot::Target::#kind(slot)
             }
         }
     }
-}
-
-/// Whether a field of this type may be missing.
-pub fn may_be_missing(ty: &Type) -> bool {
-    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
-}
-
-/// The name of a field in JSON.
-pub fn wire_name(field: &Field) -> String {
-    let mut name = field
-        .ident
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors would only mean that some other attribute has another form.
-        let _ = attribute.parse_nested_meta(|meta| {
-            let renames = meta.path.is_ident("rename");
-            if let Ok(value) = meta.value() {
-                let text: syn::LitStr = value.parse()?;
-                if renames {
-                    name = text.value();
-                }
-            }
-            Ok(())
-        });
-    }
-    name
 }
 
 /// `Option<String>` becomes `Option<Secret>`.

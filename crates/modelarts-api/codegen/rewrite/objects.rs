@@ -6,7 +6,7 @@ use syn::{
     Attribute, Field, Fields, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated,
 };
 
-use super::rewrite::{may_be_missing, type_name, wire_name};
+use super::syntax::{may_be_missing, type_name, wire_name};
 
 /// Takes derives of serde away from an object, and gives the implementations that replace
 /// them; `None` for what has no fields with names.

@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::{Map, Value};
 
-use super::Error;
+use super::super::error::Error;
 
 /// One field of one schema.
 pub struct Field {

@@ -1,4 +1,4 @@
-//! What decoding leaves out of lists, and the pass that counts it.
+//! One pass over a body: its limits, and what it leaves out of lists.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,7 +7,7 @@ use std::{
 
 use serde::de::Error;
 
-use crate::decode::{self, Observer};
+use super::skipped::{self, Dropped, Observer};
 
 /// How many bytes an answer may take in memory for each of its bytes, itself included.
 const TIMES: usize = 4;
@@ -15,27 +15,6 @@ const TIMES: usize = 4;
 const FLOOR: usize = 8 << 20;
 /// How many values are read between two looks at the time.
 const STEP: u32 = 1024;
-
-/// What decoding left out of lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Dropped {
-    /// Elements left out of the outermost list: rows of a page.
-    pub rows: usize,
-    /// Elements left out of lists inside other lists.
-    pub nested: usize,
-    /// Why the first element that was not `null` could not be read. It quotes no text of
-    /// the answer, which may be a secret.
-    pub first_error: Option<String>,
-}
-
-impl Dropped {
-    /// Whether nothing was left out.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows == 0 && self.nested == 0
-    }
-}
 
 /// One pass over a body.
 pub(crate) struct Pass {
@@ -177,7 +156,7 @@ impl Level<'_> {
             dropped.nested += 1;
         }
         if dropped.first_error.is_none() {
-            dropped.first_error = error.as_deref().map(decode::unquoted);
+            dropped.first_error = error.as_deref().map(skipped::unquoted);
         }
     }
 }
