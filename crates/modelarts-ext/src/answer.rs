@@ -2,7 +2,11 @@
 
 use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
-use modelarts_api::{Failure, decode, lenient::Dropped, types};
+use modelarts_api::{
+    Failure,
+    decode::{self, Dropped},
+    types,
+};
 
 use crate::{
     client::Client,

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use modelarts_api::{decode::Observer, lenient::Dropped};
+use modelarts_api::{decode::{Dropped, Observer}};
 
 use crate::{
     clock::{Clock, since},

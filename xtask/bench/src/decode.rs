@@ -2,8 +2,7 @@
 
 use anyhow::{Result, ensure};
 use modelarts_ext::api::{
-    decode,
-    lenient::Lenient,
+    decode::{self, Lenient},
     types::{ListTrainingJobEventsResponse, ListTrainingJobsResponse},
 };
 use serde::de::DeserializeOwned;

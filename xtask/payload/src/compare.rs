@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Dropped;
 use serde_json::{Map, Value};
 
 use crate::{

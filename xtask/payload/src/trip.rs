@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
-use modelarts_api::{
-    decode,
-    lenient::{self, Dropped, Lenient},
-};
+use modelarts_api::decode::{self, Dropped, Lenient};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,7 +55,7 @@ fn observe<T: Lenient>(sent: &Value) -> Result<(Unknown, Refused)> {
         };
         let deserializer = serde_path_to_error::Deserializer::new(&readable, &mut track);
         let deserializer = serde_ignored::Deserializer::new(deserializer, &mut note);
-        let Err(error) = lenient::read::<T, _>(deserializer) else {
+        let Err(error) = decode::read::<T, _>(deserializer) else {
             return Ok((unknown, refused));
         };
         let element = pointer::of_element(&track.path())
