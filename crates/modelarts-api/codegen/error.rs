@@ -1,8 +1,8 @@
-//! Why a description cannot be compiled.
+//! The error of a description that cannot be compiled.
 
 use std::fmt;
 
-/// Why the description could not be compiled.
+/// The reason for which a description cannot be compiled.
 #[derive(Debug)]
 pub struct Error(pub(super) String);
 

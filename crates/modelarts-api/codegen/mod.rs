@@ -1,13 +1,12 @@
 //! Compiles the OpenAPI description to Rust. Shared by the build script of
-//! `modelarts-api` and by `xtask`, which holds the result against its snapshots.
+//! `modelarts-api` and by `xtask`, which compares the result with its snapshots.
 //!
 //! 1. [`lower`]: a copy of the description loses what generated code must not
-//!    enforce; what it loses is kept as facts.
+//!    enforce; what it loses is kept in [`tables`].
 //! 2. progenitor makes Rust of the rest.
-//! 3. [`rewrite`]: decoding becomes lenient and fills objects in place, large objects of
-//!    answers are boxed, patterns become plain code, calls go through `crate::send`,
-//!    open enumerations and tables join, builders of types that only the service makes go
-//!    away.
+//! 3. [`rewrite`]: decoding becomes that of `crate::decode`, large objects of answers are boxed,
+//!    patterns become plain code, calls go through `crate::send`, open enumerations and tables
+//!    join, builders of types that only the service makes go away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
 mod error;
@@ -30,13 +29,13 @@ pub use tables::docs::SOURCES;
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
-    // Its own values refuse a key that comes twice; those of serde_json take the last one.
+    // Values of yaml_serde refuse a key that comes twice; those of serde_json take the last one.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
-/// The generated file, in pieces whose texts follow one another.
+/// Generates the file, in pieces whose texts follow one another.
 pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     let lowered = lower::lower(description)?;
     let openapi: openapiv3::OpenAPI =
@@ -74,7 +73,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     pieces::cut(rewrite::rewrite(file, &lowered)?, &lowered)
 }
 
-/// The whole generated file.
+/// Joins the pieces to the generated file.
 pub fn join(pieces: &[Piece]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
 }

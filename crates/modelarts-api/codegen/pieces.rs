@@ -1,5 +1,5 @@
-//! Cuts the generated file into pieces a person can read: one per schema, one per
-//! operation, and frames around them. The pieces in their order are the file.
+//! Cuts the generated file into pieces that a reviewer can read: one per schema, one per
+//! operation, and frames around them. Joined in their order they are the file.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,7 @@ pub struct Piece {
     pub text: String,
 }
 
+/// Cuts the file.
 pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     let mut client = Vec::new();
     let mut types = Vec::new();
@@ -102,7 +103,7 @@ fn frame(name: &str, text: &str) -> Piece {
     }
 }
 
-/// Sorts items by the type they belong to; what belongs to none comes under "".
+/// Sorts items by the type that they belong to; the others have the key "".
 fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for item in items {
@@ -157,8 +158,8 @@ fn defines(item: &Item) -> bool {
     matches!(item, Item::Struct(_) | Item::Enum(_))
 }
 
-/// For tools that are told a type by its name. One name a line, so that a new
-/// schema shows as one line.
+/// Writes a macro that finds a type by its name. One name a line, so that a new schema is one
+/// line of a diff.
 fn for_each_schema(names: &[String]) -> String {
     format!(
         "/// Calls a macro with the names of all generated types.\n\
@@ -191,8 +192,7 @@ fn operations(
         let missing = || Error(format!("operation {} was not generated", operation.id));
         let mut items = Vec::new();
         let mut method = methods.remove(&operation.method_name).ok_or_else(missing)?;
-        // The method moves into the module that it refers to.
-        FromInside.visit_impl_item_fn_mut(&mut method);
+        StripBuilderPath.visit_impl_item_fn_mut(&mut method);
         let implementation: ItemImpl = parse_quote!(impl super::Client { #method });
         items.push(Item::Impl(implementation));
         let mut builder = sorted.remove(&operation.id).ok_or_else(missing)?;
@@ -212,9 +212,10 @@ fn operations(
     Ok(())
 }
 
-struct FromInside;
+/// Removes `builder::` from paths of a method that moves into that module.
+struct StripBuilderPath;
 
-impl VisitMut for FromInside {
+impl VisitMut for StripBuilderPath {
     fn visit_path_mut(&mut self, path: &mut Path) {
         if path.segments.len() > 1 && path.segments[0].ident == "builder" {
             path.segments = path.segments.iter().skip(1).cloned().collect();

@@ -207,7 +207,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::PageIndex,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(50u32),
@@ -225,7 +225,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -243,7 +243,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::Record,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: None,
@@ -261,7 +261,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::PageIndex,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(50u32),
@@ -279,7 +279,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::Record,
             disputed: true,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(100u32),
@@ -297,7 +297,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -315,7 +315,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::Record,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(1000u32),
@@ -333,7 +333,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -351,7 +351,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::PageIndex,
             disputed: false,
-            place: crate::Place::Body,
+            location: crate::ParameterLocation::Body,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(50u32),
@@ -369,7 +369,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::Record,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: Some(1000u32),
@@ -451,7 +451,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::PageIndex,
             disputed: true,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: Some("offset"),
             limit_name: Some("limit"),
             max_limit: None,
@@ -477,7 +477,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -527,7 +527,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -545,7 +545,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -587,7 +587,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -605,7 +605,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -623,7 +623,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::LineCursor,
             disputed: true,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: Some("lines"),
             max_limit: Some(500u32),
@@ -670,7 +670,7 @@ pub static OPERATIONS: &[crate::Operation] = &[
         Some(crate::Pagination {
             offset: crate::Offset::SinglePage,
             disputed: false,
-            place: crate::Place::Query,
+            location: crate::ParameterLocation::Query,
             offset_name: None,
             limit_name: None,
             max_limit: None,
@@ -2880,9 +2880,9 @@ impl<'de> ::serde::Deserialize<'de> for AccessMethod {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AccessMethod {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AccessMethod {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3005,9 +3005,9 @@ impl<'de> ::serde::Deserialize<'de> for AffinityGroupLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AffinityGroupLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AffinityGroupLevel {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3130,9 +3130,9 @@ impl<'de> ::serde::Deserialize<'de> for AffinityType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AffinityType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AffinityType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -3274,7 +3274,7 @@ impl ::std::str::FromStr for AlgorithmId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -3333,9 +3333,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmId {
             })
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AlgorithmId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for AlgorithmId {
@@ -3424,9 +3424,9 @@ impl crate::decode::slot::Wrapper for AlgorithmInputsRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmInputsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for AlgorithmInputsRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///What an algorithm runs.
@@ -3670,9 +3670,9 @@ impl crate::decode::slot::Wrapper for AlgorithmOutputsRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmOutputsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for AlgorithmOutputsRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///Hyper-parameters of an algorithm; may be empty.
@@ -3707,9 +3707,9 @@ impl crate::decode::slot::Wrapper for AlgorithmParametersRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmParametersRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for AlgorithmParametersRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///A kind of data that an input of an algorithm admits.
@@ -3809,9 +3809,9 @@ impl crate::decode::slot::Wrapper for AlgorithmShareInfo {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmShareInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for AlgorithmShareInfo {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///Field that a list of algorithms is sorted by. Only `create_time` is documented; `name` is used by a client that the vendor maintains.
@@ -3910,9 +3910,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AlgorithmSortField {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4015,9 +4015,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AlgorithmSource {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4160,9 +4160,9 @@ impl<'de> ::serde::Deserialize<'de> for AlgorithmTagKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmTagKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AlgorithmTagKey {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4225,9 +4225,9 @@ impl crate::decode::slot::Wrapper for AlgorithmTagsRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for AlgorithmTagsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for AlgorithmTagsRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///What the main container of a job was given.
@@ -4437,9 +4437,9 @@ impl<'de> ::serde::Deserialize<'de> for AssetVisibility {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for AssetVisibility {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for AssetVisibility {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -4779,9 +4779,9 @@ impl<'de> ::serde::Deserialize<'de> for ChannelDataType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ChannelDataType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ChannelDataType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5240,9 +5240,9 @@ impl<'de> ::serde::Deserialize<'de> for DatasetAttribute {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for DatasetAttribute {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for DatasetAttribute {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5293,9 +5293,9 @@ impl crate::decode::slot::Wrapper for DatasetConstraint {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for DatasetConstraint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for DatasetConstraint {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///Properties that a data set must have, by name: `data_format` (its format), `data_segmentation` (how it is split), `dataset_type` (how it is labelled). Values are lists of text; references call them text.
@@ -5334,9 +5334,9 @@ impl crate::decode::slot::Wrapper for DatasetConstraintRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for DatasetConstraintRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for DatasetConstraintRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///A data set of ModelArts as input.
@@ -5567,9 +5567,9 @@ impl<'de> ::serde::Deserialize<'de> for EventLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for EventLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for EventLevel {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5684,9 +5684,9 @@ impl<'de> ::serde::Deserialize<'de> for EventSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for EventSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for EventSource {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -5757,7 +5757,7 @@ impl ::std::str::FromStr for ExperimentId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -5816,9 +5816,9 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentId {
             })
     }
 }
-impl crate::decode::slot::Lenient for ExperimentId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ExperimentId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for ExperimentId {
@@ -6011,9 +6011,9 @@ impl<'de> ::serde::Deserialize<'de> for ExperimentSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ExperimentSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ExperimentSortField {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6176,9 +6176,9 @@ impl<'de> ::serde::Deserialize<'de> for FaultScenario {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FaultScenario {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FaultScenario {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6371,9 +6371,9 @@ impl<'de> ::serde::Deserialize<'de> for FilterKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FilterKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FilterKey {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6453,9 +6453,9 @@ impl ::std::convert::TryFrom<::std::string::String> for FilterOperator {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for FilterOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FilterOperator {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///A product of a fine-tuning job: the final model or a checkpoint.
@@ -6595,9 +6595,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningArtifactType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FineTuningArtifactType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FineTuningArtifactType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6718,9 +6718,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningChart {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FineTuningChart {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FineTuningChart {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -6973,9 +6973,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetSource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FineTuningDatasetSource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FineTuningDatasetSource {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7090,9 +7090,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningDatasetStep {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FineTuningDatasetStep {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FineTuningDatasetStep {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7366,9 +7366,9 @@ impl crate::decode::slot::Wrapper for FineTuningMetricPoint {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for FineTuningMetricPoint {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for FineTuningMetricPoint {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///Metrics of a fine-tuning job.
@@ -7489,9 +7489,9 @@ impl<'de> ::serde::Deserialize<'de> for FineTuningModelType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FineTuningModelType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FineTuningModelType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7786,9 +7786,9 @@ impl<'de> ::serde::Deserialize<'de> for FlavorType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for FlavorType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for FlavorType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -7922,7 +7922,7 @@ impl ::std::str::FromStr for HyperparameterName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (|c| !(matches!(c, '.' | '/') || c.is_whitespace()), 1usize, 1usize),
@@ -7962,9 +7962,9 @@ impl<'de> ::serde::Deserialize<'de> for HyperparameterName {
             })
     }
 }
-impl crate::decode::slot::Lenient for HyperparameterName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for HyperparameterName {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for HyperparameterName {
@@ -8209,9 +8209,9 @@ impl<'de> ::serde::Deserialize<'de> for JobAction {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for JobAction {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for JobAction {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8668,9 +8668,9 @@ impl<'de> ::serde::Deserialize<'de> for JobKind {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for JobKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for JobKind {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -8780,9 +8780,9 @@ impl<'de> ::serde::Deserialize<'de> for JobListType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for JobListType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for JobListType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9109,9 +9109,9 @@ impl<'de> ::serde::Deserialize<'de> for JobSortField {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for JobSortField {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for JobSortField {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9411,9 +9411,9 @@ impl<'de> ::serde::Deserialize<'de> for JobTopologyLevel {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for JobTopologyLevel {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for JobTopologyLevel {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -9484,9 +9484,9 @@ impl ::std::convert::TryFrom<::std::string::String> for Language {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for Language {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for Language {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///One page of algorithms. Go on while pages are full; do not page by `total` or `count`.
@@ -9678,9 +9678,9 @@ impl crate::decode::slot::Wrapper for ListTrainingJobTasksResponse {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for ListTrainingJobTasksResponse {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for ListTrainingJobTasksResponse {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///One page of tagged jobs.
@@ -9953,9 +9953,9 @@ impl ::std::convert::TryFrom<::std::string::String> for LogLinkType {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for LogLinkType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for LogLinkType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///The end of the log of a task.
@@ -10081,9 +10081,9 @@ impl<'de> ::serde::Deserialize<'de> for LogVersion {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for LogVersion {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for LogVersion {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10240,9 +10240,9 @@ impl<'de> ::serde::Deserialize<'de> for MetricName {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for MetricName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for MetricName {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -10460,9 +10460,9 @@ impl ::std::convert::TryFrom<::std::string::String> for NodeSelectorOperator {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for NodeSelectorOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for NodeSelectorOperator {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///Chooses nodes by label; one matching term is enough.
@@ -10753,9 +10753,9 @@ impl<'de> ::serde::Deserialize<'de> for NotificationEvent {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for NotificationEvent {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for NotificationEvent {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11265,9 +11265,9 @@ impl<'de> ::serde::Deserialize<'de> for ParameterType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ParameterType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11382,9 +11382,9 @@ impl<'de> ::serde::Deserialize<'de> for ParameterValidType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ParameterValidType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ParameterValidType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11602,9 +11602,9 @@ impl<'de> ::serde::Deserialize<'de> for Phase {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for Phase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for Phase {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -11654,9 +11654,9 @@ impl crate::decode::slot::Wrapper for PoolInfo {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for PoolInfo {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for PoolInfo {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///Placement that is wished for.
@@ -11746,7 +11746,7 @@ impl ::std::str::FromStr for ProjectId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -11789,9 +11789,9 @@ impl<'de> ::serde::Deserialize<'de> for ProjectId {
             })
     }
 }
-impl crate::decode::slot::Lenient for ProjectId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ProjectId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for ProjectId {
@@ -11950,9 +11950,9 @@ impl<'de> ::serde::Deserialize<'de> for QuotaResource {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for QuotaResource {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for QuotaResource {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12140,9 +12140,9 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryKind {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for RecoveryKind {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RecoveryKind {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12291,9 +12291,9 @@ impl<'de> ::serde::Deserialize<'de> for RecoveryResult {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for RecoveryResult {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RecoveryResult {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12379,9 +12379,9 @@ impl ::std::convert::TryFrom<::std::string::String> for ReportType {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for ReportType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ReportType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///Placement that must hold.
@@ -12486,9 +12486,9 @@ impl crate::decode::slot::Wrapper for ResourceDetail {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for ResourceDetail {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Table(slot)
+impl crate::decode::slot::Decode for ResourceDetail {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::Map(value)
     }
 }
 ///A job, as the tag service sees it.
@@ -12636,9 +12636,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceMatchKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ResourceMatchKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ResourceMatchKey {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12766,9 +12766,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourcePolicy {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ResourcePolicy {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ResourcePolicy {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -12919,9 +12919,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementKey {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ResourceRequirementKey {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ResourceRequirementKey {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13025,9 +13025,9 @@ impl<'de> ::serde::Deserialize<'de> for ResourceRequirementOperator {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for ResourceRequirementOperator {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for ResourceRequirementOperator {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13098,9 +13098,9 @@ impl crate::decode::slot::Wrapper for ResourceRequirementsRequest {
         &mut self.0
     }
 }
-impl crate::decode::slot::Lenient for ResourceRequirementsRequest {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::List(slot)
+impl crate::decode::slot::Decode for ResourceRequirementsRequest {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::List(value)
     }
 }
 ///A tag that a job must have.
@@ -13200,9 +13200,9 @@ impl ::std::convert::TryFrom<::std::string::String> for RetentionMode {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for RetentionMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RetentionMode {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///Whether the record of a job ages away.
@@ -13335,9 +13335,9 @@ impl<'de> ::serde::Deserialize<'de> for RewardMode {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for RewardMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RewardMode {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13461,9 +13461,9 @@ impl<'de> ::serde::Deserialize<'de> for RoutePlanStatus {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for RoutePlanStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RoutePlanStatus {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13608,9 +13608,9 @@ impl<'de> ::serde::Deserialize<'de> for RuntimeType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for RuntimeType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for RuntimeType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13762,9 +13762,9 @@ impl<'de> ::serde::Deserialize<'de> for SaveImageStatus {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for SaveImageStatus {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SaveImageStatus {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -13883,7 +13883,7 @@ impl ::std::str::FromStr for SearchAlgorithmName {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -13942,9 +13942,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmName {
             })
     }
 }
-impl crate::decode::slot::Lenient for SearchAlgorithmName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SearchAlgorithmName {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmName {
@@ -13997,7 +13997,7 @@ impl ::std::str::FromStr for SearchAlgorithmType {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -14056,9 +14056,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchAlgorithmType {
             })
     }
 }
-impl crate::decode::slot::Lenient for SearchAlgorithmType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SearchAlgorithmType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for SearchAlgorithmType {
@@ -14194,9 +14194,9 @@ impl<'de> ::serde::Deserialize<'de> for SearchParameterType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for SearchParameterType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SearchParameterType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14381,9 +14381,9 @@ impl<'de> ::serde::Deserialize<'de> for SecondaryPhase {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for SecondaryPhase {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SecondaryPhase {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14574,9 +14574,9 @@ impl ::std::convert::TryFrom<::std::string::String> for SortOrder {
         value.parse()
     }
 }
-impl crate::decode::slot::Lenient for SortOrder {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SortOrder {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 ///Access by SSH.
@@ -14766,9 +14766,9 @@ impl<'de> ::serde::Deserialize<'de> for StageName {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for StageName {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for StageName {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -14898,9 +14898,9 @@ impl<'de> ::serde::Deserialize<'de> for StartType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for StartType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for StartType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15066,9 +15066,9 @@ impl<'de> ::serde::Deserialize<'de> for SummaryLogType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for SummaryLogType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for SummaryLogType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15383,7 +15383,7 @@ impl ::std::str::FromStr for TaskId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -15442,9 +15442,9 @@ impl<'de> ::serde::Deserialize<'de> for TaskId {
             })
     }
 }
-impl crate::decode::slot::Lenient for TaskId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TaskId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for TaskId {
@@ -15762,9 +15762,9 @@ impl<'de> ::serde::Deserialize<'de> for TaskRole {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for TaskRole {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TaskRole {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -15901,9 +15901,9 @@ impl<'de> ::serde::Deserialize<'de> for TextLanguage {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for TextLanguage {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TextLanguage {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16006,9 +16006,9 @@ impl<'de> ::serde::Deserialize<'de> for TimeUnit {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for TimeUnit {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TimeUnit {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16141,9 +16141,9 @@ impl<'de> ::serde::Deserialize<'de> for TrainType {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for TrainType {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TrainType {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16312,7 +16312,7 @@ impl ::std::str::FromStr for TrainingJobId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -16371,9 +16371,9 @@ impl<'de> ::serde::Deserialize<'de> for TrainingJobId {
             })
     }
 }
-impl crate::decode::slot::Lenient for TrainingJobId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TrainingJobId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for TrainingJobId {
@@ -16530,9 +16530,9 @@ impl<'de> ::serde::Deserialize<'de> for TransferMode {
         ::std::string::String::deserialize(deserializer).map(Self::from)
     }
 }
-impl crate::decode::slot::Lenient for TransferMode {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TransferMode {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 #[cfg(feature = "schemars")]
@@ -16568,7 +16568,7 @@ impl ::std::str::FromStr for TrialId {
     fn from_str(
         value: &str,
     ) -> ::std::result::Result<Self, self::error::ConversionError> {
-        if !crate::identifier::fits(
+        if !crate::identifier::matches(
             value,
             &[
                 (
@@ -16627,9 +16627,9 @@ impl<'de> ::serde::Deserialize<'de> for TrialId {
             })
     }
 }
-impl crate::decode::slot::Lenient for TrialId {
-    fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-        crate::decode::slot::Target::Word(slot)
+impl crate::decode::slot::Decode for TrialId {
+    fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+        crate::decode::slot::Slot::FromText(value)
     }
 }
 impl ::std::fmt::Display for TrialId {
@@ -26100,7 +26100,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::BatchDeleteTrainingJobRequest::try_from(v)
@@ -26109,7 +26109,7 @@ impl<'a> BatchDeleteTrainingJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/batch-delete", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26125,13 +26125,13 @@ impl<'a> BatchDeleteTrainingJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("batch_delete_training_job")
+                    crate::Operation::find("batch_delete_training_job")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -26248,17 +26248,17 @@ impl<'a> ChangeAlgorithm<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid_request("algorithm_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::PathSegment(&
+            project_id), crate ::path_segment::PathSegment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26274,7 +26274,7 @@ impl<'a> ChangeAlgorithm<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("change_algorithm")
+                    crate::Operation::find("change_algorithm")
                         .expect("an operation has this method")
                 },
             )
@@ -26400,9 +26400,9 @@ impl<'a> ChangeTrainingExperiment<'a> {
     > {
         let Self { client, project_id, experiment_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::error::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid_request("experiment_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingExperimentRequest::try_from(v)
@@ -26411,8 +26411,8 @@ impl<'a> ChangeTrainingExperiment<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            experiment_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26428,7 +26428,7 @@ impl<'a> ChangeTrainingExperiment<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("change_training_experiment")
+                    crate::Operation::find("change_training_experiment")
                         .expect("an operation has this method")
                 },
             )
@@ -26553,9 +26553,12 @@ impl<'a> ChangeTrainingJobDescription<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let body = body
             .and_then(|v| {
                 types::ChangeTrainingJobDescriptionRequest::try_from(v)
@@ -26563,8 +26566,9 @@ impl<'a> ChangeTrainingJobDescription<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26580,13 +26584,13 @@ impl<'a> ChangeTrainingJobDescription<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("change_training_job_description")
+                    crate::Operation::find("change_training_job_description")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -26690,14 +26694,17 @@ impl<'a> CheckTrainingExperiment<'a> {
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_name, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let experiment_name = experiment_name
-            .map_err(|message| crate::error::invalid("experiment_name", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "experiment_name",
+                message,
+            ))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::error::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid_request("workspace_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiment-names", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26716,7 +26723,7 @@ impl<'a> CheckTrainingExperiment<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("check_training_experiment")
+                    crate::Operation::find("check_training_experiment")
                         .expect("an operation has this method")
                 },
             )
@@ -26858,9 +26865,11 @@ impl<'a> CountTrainingJobsByTags<'a> {
     > {
         let Self { client, project_id, limit, offset, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -26868,7 +26877,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/count", client.baseurl,
-            crate ::path_segment::Segment(& project_id),
+            crate ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -26886,7 +26895,7 @@ impl<'a> CountTrainingJobsByTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("count_training_jobs_by_tags")
+                    crate::Operation::find("count_training_jobs_by_tags")
                         .expect("an operation has this method")
                 },
             )
@@ -26992,14 +27001,14 @@ impl<'a> CreateAlgorithm<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::AlgorithmRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::Segment(&
+            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::PathSegment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -27016,7 +27025,7 @@ impl<'a> CreateAlgorithm<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_algorithm")
+                    crate::Operation::find("create_algorithm")
                         .expect("an operation has this method")
                 },
             )
@@ -27126,7 +27135,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
     ) -> Result<ResponseValue<types::GalleryPublication>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateAlgorithmVersionToGalleryRequest::try_from(v)
@@ -27135,7 +27144,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/gallery-algorithm-publication", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27151,7 +27160,7 @@ impl<'a> CreateAlgorithmVersionToGallery<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_algorithm_version_to_gallery")
+                    crate::Operation::find("create_algorithm_version_to_gallery")
                         .expect("an operation has this method")
                 },
             )
@@ -27291,11 +27300,14 @@ impl<'a> CreateSaveImageJob<'a> {
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateSaveImageJobRequest::try_from(v).map_err(|e| e.to_string())
@@ -27303,8 +27315,9 @@ impl<'a> CreateSaveImageJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27320,7 +27333,7 @@ impl<'a> CreateSaveImageJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_save_image_job")
+                    crate::Operation::find("create_save_image_job")
                         .expect("an operation has this method")
                 },
             )
@@ -27442,9 +27455,12 @@ impl<'a> CreateTrainJobTags<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
@@ -27452,8 +27468,8 @@ impl<'a> CreateTrainJobTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags/create", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27469,13 +27485,13 @@ impl<'a> CreateTrainJobTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_train_job_tags")
+                    crate::Operation::find("create_train_job_tags")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -27577,7 +27593,7 @@ impl<'a> CreateTrainingExperiment<'a> {
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingExperimentRequest::try_from(v)
@@ -27586,7 +27602,7 @@ impl<'a> CreateTrainingExperiment<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-experiments", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27602,7 +27618,7 @@ impl<'a> CreateTrainingExperiment<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_training_experiment")
+                    crate::Operation::find("create_training_experiment")
                         .expect("an operation has this method")
                 },
             )
@@ -27718,14 +27734,14 @@ impl<'a> CreateTrainingJob<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::CreateTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-jobs", client.baseurl, crate ::path_segment::Segment(&
+            "{}/v2/{}/training-jobs", client.baseurl, crate ::path_segment::PathSegment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -27742,7 +27758,7 @@ impl<'a> CreateTrainingJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("create_training_job")
+                    crate::Operation::find("create_training_job")
                         .expect("an operation has this method")
                 },
             )
@@ -27835,12 +27851,12 @@ impl<'a> DeleteAlgorithm<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid_request("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::PathSegment(&
+            project_id), crate ::path_segment::PathSegment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -27855,13 +27871,13 @@ impl<'a> DeleteAlgorithm<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("delete_algorithm")
+                    crate::Operation::find("delete_algorithm")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -27976,9 +27992,12 @@ impl<'a> DeleteTrainJobTags<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let body = body
             .and_then(|v| {
                 types::DeleteTrainJobTagsRequest::try_from(v).map_err(|e| e.to_string())
@@ -27986,8 +28005,8 @@ impl<'a> DeleteTrainJobTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags/delete", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28003,13 +28022,13 @@ impl<'a> DeleteTrainJobTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("delete_train_job_tags")
+                    crate::Operation::find("delete_train_job_tags")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -28095,13 +28114,13 @@ impl<'a> DeleteTrainingExperiment<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::error::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid_request("experiment_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            experiment_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28116,13 +28135,13 @@ impl<'a> DeleteTrainingExperiment<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("delete_training_experiment")
+                    crate::Operation::find("delete_training_experiment")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -28210,12 +28229,16 @@ impl<'a> DeleteTrainingJob<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28230,13 +28253,13 @@ impl<'a> DeleteTrainingJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("delete_training_job")
+                    crate::Operation::find("delete_training_job")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -28428,20 +28451,23 @@ impl<'a> ListAlgorithms<'a> {
             workspace_id,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let group_by = group_by
-            .map_err(|message| crate::error::invalid("group_by", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
-        let order = order.map_err(|message| crate::error::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid_request("group_by", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
+        let order = order
+            .map_err(|message| crate::error::invalid_request("order", message))?;
         let searches = searches
-            .map_err(|message| crate::error::invalid("searches", message))?;
+            .map_err(|message| crate::error::invalid_request("searches", message))?;
         let sort_by = sort_by
-            .map_err(|message| crate::error::invalid("sort_by", message))?;
+            .map_err(|message| crate::error::invalid_request("sort_by", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::error::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid_request("workspace_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::Segment(&
+            "{}/v2/{}/algorithms", client.baseurl, crate ::path_segment::PathSegment(&
             project_id),
         );
         #[allow(unused_mut)]
@@ -28464,7 +28490,7 @@ impl<'a> ListAlgorithms<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_algorithms")
+                    crate::Operation::find("list_algorithms")
                         .expect("an operation has this method")
                 },
             )
@@ -28561,12 +28587,12 @@ impl<'a> ListEventCategories<'a> {
     > {
         let Self { client, project_id, flavor_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let flavor_type = flavor_type
-            .map_err(|message| crate::error::invalid("flavor_type", message))?;
+            .map_err(|message| crate::error::invalid_request("flavor_type", message))?;
         let url = format!(
             "{}/v2/{}/training-event-categories", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28582,7 +28608,7 @@ impl<'a> ListEventCategories<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_event_categories")
+                    crate::Operation::find("list_event_categories")
                         .expect("an operation has this method")
                 },
             )
@@ -28788,24 +28814,33 @@ impl<'a> ListFtArtifacts<'a> {
             steps,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
-        let epoch = epoch.map_err(|message| crate::error::invalid("epoch", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let loss = loss.map_err(|message| crate::error::invalid("loss", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
+        let epoch = epoch
+            .map_err(|message| crate::error::invalid_request("epoch", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let loss = loss
+            .map_err(|message| crate::error::invalid_request("loss", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
         let order_by_create_time_asc = order_by_create_time_asc
-            .map_err(|message| crate::error::invalid(
+            .map_err(|message| crate::error::invalid_request(
                 "order_by_create_time_asc",
                 message,
             ))?;
-        let status = status.map_err(|message| crate::error::invalid("status", message))?;
-        let steps = steps.map_err(|message| crate::error::invalid("steps", message))?;
+        let status = status
+            .map_err(|message| crate::error::invalid_request("status", message))?;
+        let steps = steps
+            .map_err(|message| crate::error::invalid_request("steps", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-artifacts", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -28832,7 +28867,7 @@ impl<'a> ListFtArtifacts<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_ft_artifacts")
+                    crate::Operation::find("list_ft_artifacts")
                         .expect("an operation has this method")
                 },
             )
@@ -28988,17 +29023,20 @@ impl<'a> ListTrainingExperiments<'a> {
     > {
         let Self { client, project_id, limit, offset, order, sort_by, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
-        let order = order.map_err(|message| crate::error::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
+        let order = order
+            .map_err(|message| crate::error::invalid_request("order", message))?;
         let sort_by = sort_by
-            .map_err(|message| crate::error::invalid("sort_by", message))?;
+            .map_err(|message| crate::error::invalid_request("sort_by", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::error::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid_request("workspace_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiments", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29018,7 +29056,7 @@ impl<'a> ListTrainingExperiments<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_experiments")
+                    crate::Operation::find("list_training_experiments")
                         .expect("an operation has this method")
                 },
             )
@@ -29271,26 +29309,34 @@ impl<'a> ListTrainingJobEvents<'a> {
             x_language,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let end_time = end_time
-            .map_err(|message| crate::error::invalid("end_time", message))?;
-        let level = level.map_err(|message| crate::error::invalid("level", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
-        let order = order.map_err(|message| crate::error::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid_request("end_time", message))?;
+        let level = level
+            .map_err(|message| crate::error::invalid_request("level", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
+        let order = order
+            .map_err(|message| crate::error::invalid_request("order", message))?;
         let pattern = pattern
-            .map_err(|message| crate::error::invalid("pattern", message))?;
-        let source = source.map_err(|message| crate::error::invalid("source", message))?;
+            .map_err(|message| crate::error::invalid_request("pattern", message))?;
+        let source = source
+            .map_err(|message| crate::error::invalid_request("source", message))?;
         let start_time = start_time
-            .map_err(|message| crate::error::invalid("start_time", message))?;
+            .map_err(|message| crate::error::invalid_request("start_time", message))?;
         let x_language = x_language
-            .map_err(|message| crate::error::invalid("x_language", message))?;
+            .map_err(|message| crate::error::invalid_request("x_language", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/events", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
         if let Some(value) = x_language {
@@ -29318,7 +29364,7 @@ impl<'a> ListTrainingJobEvents<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_job_events")
+                    crate::Operation::find("list_training_job_events")
                         .expect("an operation has this method")
                 },
             )
@@ -29413,13 +29459,16 @@ impl<'a> ListTrainingJobStages<'a> {
     > {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/stages", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29434,7 +29483,7 @@ impl<'a> ListTrainingJobStages<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_job_stages")
+                    crate::Operation::find("list_training_job_stages")
                         .expect("an operation has this method")
                 },
             )
@@ -29542,12 +29591,14 @@ impl<'a> ListTrainingJobTags<'a> {
     > {
         let Self { client, project_id, limit, offset } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/tags", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29564,7 +29615,7 @@ impl<'a> ListTrainingJobTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_job_tags")
+                    crate::Operation::find("list_training_job_tags")
                         .expect("an operation has this method")
                 },
             )
@@ -29674,15 +29725,21 @@ impl<'a> ListTrainingJobTasks<'a> {
     > {
         let Self { client, project_id, training_job_id, schedule_count } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let schedule_count = schedule_count
-            .map_err(|message| crate::error::invalid("schedule_count", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "schedule_count",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29700,7 +29757,7 @@ impl<'a> ListTrainingJobTasks<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_job_tasks")
+                    crate::Operation::find("list_training_job_tasks")
                         .expect("an operation has this method")
                 },
             )
@@ -29809,7 +29866,7 @@ impl<'a> ListTrainingJobs<'a> {
     ) -> Result<ResponseValue<types::ListTrainingJobsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ListTrainingJobsRequest::try_from(v).map_err(|e| e.to_string())
@@ -29817,7 +29874,7 @@ impl<'a> ListTrainingJobs<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-job-searches", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29833,7 +29890,7 @@ impl<'a> ListTrainingJobs<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_jobs")
+                    crate::Operation::find("list_training_jobs")
                         .expect("an operation has this method")
                 },
             )
@@ -29971,9 +30028,11 @@ impl<'a> ListTrainingJobsByTags<'a> {
     > {
         let Self { client, project_id, limit, offset, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
         let body = body
             .and_then(|v| {
                 types::ResourceInstancesRequest::try_from(v).map_err(|e| e.to_string())
@@ -29981,7 +30040,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/resource-instances/filter", client.baseurl,
-            crate ::path_segment::Segment(& project_id),
+            crate ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -29999,7 +30058,7 @@ impl<'a> ListTrainingJobsByTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("list_training_jobs_by_tags")
+                    crate::Operation::find("list_training_jobs_by_tags")
                         .expect("an operation has this method")
                 },
             )
@@ -30109,7 +30168,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
     > {
         let Self { client, project_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let body = body
             .and_then(|v| {
                 types::ModifyTrainingQuotasRequest::try_from(v)
@@ -30117,8 +30176,8 @@ impl<'a> ModifyTrainingQuotas<'a> {
             })
             .map_err(Error::InvalidRequest)?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, crate ::path_segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-quotas", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30134,7 +30193,7 @@ impl<'a> ModifyTrainingQuotas<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("modify_training_quotas")
+                    crate::Operation::find("modify_training_quotas")
                         .expect("an operation has this method")
                 },
             )
@@ -30284,13 +30343,16 @@ impl<'a> NotifyTrainingJobInformation<'a> {
     pub async fn send(self) -> Result<ResponseValue<()>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, report_type, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let report_type = report_type
-            .map_err(|message| crate::error::invalid("report_type", message))?;
+            .map_err(|message| crate::error::invalid_request("report_type", message))?;
         let body = body
             .and_then(|v| {
                 types::NotifyTrainingJobInformationRequest::try_from(v)
@@ -30299,9 +30361,10 @@ impl<'a> NotifyTrainingJobInformation<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/reports/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id), crate
-            ::path_segment::Segment(& report_type),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id), crate ::path_segment::PathSegment(&
+            report_type),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30317,13 +30380,13 @@ impl<'a> NotifyTrainingJobInformation<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("notify_training_job_information")
+                    crate::Operation::find("notify_training_job_information")
                         .expect("an operation has this method")
                 },
             )
             .await?;
         match response.status.as_u16() {
-            200..=299 => Ok(crate::decode::empty(response)),
+            200..=299 => Ok(crate::decode::empty_response(response)),
             400u16..=499u16 => {
                 Err(Error::ErrorResponse(crate::decode::response(response)?))
             }
@@ -30443,9 +30506,12 @@ impl<'a> PublishFtArtifacts<'a> {
     > {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let body = body
             .and_then(|v| {
                 types::PublishFtArtifactsRequest::try_from(v).map_err(|e| e.to_string())
@@ -30453,8 +30519,8 @@ impl<'a> PublishFtArtifacts<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-artifacts/publish", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30470,7 +30536,7 @@ impl<'a> PublishFtArtifacts<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("publish_ft_artifacts")
+                    crate::Operation::find("publish_ft_artifacts")
                         .expect("an operation has this method")
                 },
             )
@@ -30562,12 +30628,12 @@ impl<'a> ShowAlgorithmByUuid<'a> {
     ) -> Result<ResponseValue<types::Algorithm>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let algorithm_id = algorithm_id
-            .map_err(|message| crate::error::invalid("algorithm_id", message))?;
+            .map_err(|message| crate::error::invalid_request("algorithm_id", message))?;
         let url = format!(
-            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& algorithm_id),
+            "{}/v2/{}/algorithms/{}", client.baseurl, crate ::path_segment::PathSegment(&
+            project_id), crate ::path_segment::PathSegment(& algorithm_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30582,7 +30648,7 @@ impl<'a> ShowAlgorithmByUuid<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_algorithm_by_uuid")
+                    crate::Operation::find("show_algorithm_by_uuid")
                         .expect("an operation has this method")
                 },
             )
@@ -30692,15 +30758,22 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
     ) -> Result<ResponseValue<types::ParameterAnalysisPath>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, parameter_name } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let parameter_name = parameter_name
-            .map_err(|message| crate::error::invalid("parameter_name", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "parameter_name",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis/{}", client.baseurl,
-            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& parameter_name),
+            crate ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& parameter_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30715,9 +30788,7 @@ impl<'a> ShowAutoSearchParamAnalysisResultPath<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named(
-                            "show_auto_search_param_analysis_result_path",
-                        )
+                    crate::Operation::find("show_auto_search_param_analysis_result_path")
                         .expect("an operation has this method")
                 },
             )
@@ -30809,13 +30880,16 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-parameter-analysis", client.baseurl,
-            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            crate ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30830,7 +30904,7 @@ impl<'a> ShowAutoSearchParamsAnalysis<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_params_analysis")
+                    crate::Operation::find("show_auto_search_params_analysis")
                         .expect("an operation has this method")
                 },
             )
@@ -30935,15 +31009,19 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
     ) -> Result<ResponseValue<types::ResultTable>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let trial_id = trial_id
-            .map_err(|message| crate::error::invalid("trial_id", message))?;
+            .map_err(|message| crate::error::invalid_request("trial_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trials/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& trial_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -30958,7 +31036,7 @@ impl<'a> ShowAutoSearchPerTrial<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_per_trial")
+                    crate::Operation::find("show_auto_search_per_trial")
                         .expect("an operation has this method")
                 },
             )
@@ -31063,15 +31141,19 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
     ) -> Result<ResponseValue<types::EarlyStoppedTrial>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, trial_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let trial_id = trial_id
-            .map_err(|message| crate::error::invalid("trial_id", message))?;
+            .map_err(|message| crate::error::invalid_request("trial_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trial-earlystop/{}", client.baseurl,
-            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& trial_id),
+            crate ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& trial_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31086,7 +31168,7 @@ impl<'a> ShowAutoSearchTrialEarlyStop<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_trial_early_stop")
+                    crate::Operation::find("show_auto_search_trial_early_stop")
                         .expect("an operation has this method")
                 },
             )
@@ -31212,15 +31294,20 @@ impl<'a> ShowAutoSearchTrials<'a> {
     > {
         let Self { client, project_id, training_job_id, limit, offset } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
-        let limit = limit.map_err(|message| crate::error::invalid("limit", message))?;
-        let offset = offset.map_err(|message| crate::error::invalid("offset", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
+        let limit = limit
+            .map_err(|message| crate::error::invalid_request("limit", message))?;
+        let offset = offset
+            .map_err(|message| crate::error::invalid_request("offset", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/autosearch-trials", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31237,7 +31324,7 @@ impl<'a> ShowAutoSearchTrials<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_trials")
+                    crate::Operation::find("show_auto_search_trials")
                         .expect("an operation has this method")
                 },
             )
@@ -31348,15 +31435,22 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
     ) -> Result<ResponseValue<types::YamlTemplateContent>, Error<types::ApiError>> {
         let Self { client, project_id, algorithm_type, algorithm_name } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let algorithm_type = algorithm_type
-            .map_err(|message| crate::error::invalid("algorithm_type", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "algorithm_type",
+                message,
+            ))?;
         let algorithm_name = algorithm_name
-            .map_err(|message| crate::error::invalid("algorithm_name", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "algorithm_name",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/autosearch/yaml-templates/{}/{}", client.baseurl,
-            crate ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            algorithm_type), crate ::path_segment::Segment(& algorithm_name),
+            crate ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& algorithm_type), crate
+            ::path_segment::PathSegment(& algorithm_name),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31371,7 +31465,7 @@ impl<'a> ShowAutoSearchYamlTemplateContent<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_yaml_template_content")
+                    crate::Operation::find("show_auto_search_yaml_template_content")
                         .expect("an operation has this method")
                 },
             )
@@ -31453,10 +31547,10 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/autosearch/yaml-templates", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31471,7 +31565,7 @@ impl<'a> ShowAutoSearchYamlTemplatesInfo<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_auto_search_yaml_templates_info")
+                    crate::Operation::find("show_auto_search_yaml_templates_info")
                         .expect("an operation has this method")
                 },
             )
@@ -31563,13 +31657,16 @@ impl<'a> ShowFtDetail<'a> {
     ) -> Result<ResponseValue<types::FineTuningJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-detail", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31584,7 +31681,7 @@ impl<'a> ShowFtDetail<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_ft_detail")
+                    crate::Operation::find("show_ft_detail")
                         .expect("an operation has this method")
                 },
             )
@@ -31676,13 +31773,16 @@ impl<'a> ShowFtMetrics<'a> {
     ) -> Result<ResponseValue<types::FineTuningMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/ft-metrics", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31697,7 +31797,7 @@ impl<'a> ShowFtMetrics<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_ft_metrics")
+                    crate::Operation::find("show_ft_metrics")
                         .expect("an operation has this method")
                 },
             )
@@ -31822,17 +31922,21 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
     ) -> Result<ResponseValue<types::LogUrl>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id, content_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let content_type = content_type
-            .map_err(|message| crate::error::invalid("content_type", message))?;
+            .map_err(|message| crate::error::invalid_request("content_type", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/logs/url", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31848,7 +31952,7 @@ impl<'a> ShowObsUrlOfTrainingJobLogs<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_obs_url_of_training_job_logs")
+                    crate::Operation::find("show_obs_url_of_training_job_logs")
                         .expect("an operation has this method")
                 },
             )
@@ -31953,15 +32057,19 @@ impl<'a> ShowSaveImageJob<'a> {
     ) -> Result<ResponseValue<types::SaveImageJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/save-image-job", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -31976,7 +32084,7 @@ impl<'a> ShowSaveImageJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_save_image_job")
+                    crate::Operation::find("show_save_image_job")
                         .expect("an operation has this method")
                 },
             )
@@ -32056,10 +32164,10 @@ impl<'a> ShowSearchAlgorithms<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let url = format!(
-            "{}/v2/{}/search-algorithms", client.baseurl, crate ::path_segment::Segment(&
-            project_id),
+            "{}/v2/{}/search-algorithms", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32074,7 +32182,7 @@ impl<'a> ShowSearchAlgorithms<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_search_algorithms")
+                    crate::Operation::find("show_search_algorithms")
                         .expect("an operation has this method")
                 },
             )
@@ -32166,13 +32274,16 @@ impl<'a> ShowTrainJobTags<'a> {
     ) -> Result<ResponseValue<types::ShowTrainJobTagsResponse>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/modelarts-training-job/{}/tags", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32187,7 +32298,7 @@ impl<'a> ShowTrainJobTags<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_train_job_tags")
+                    crate::Operation::find("show_train_job_tags")
                         .expect("an operation has this method")
                 },
             )
@@ -32279,13 +32390,13 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
     ) -> Result<ResponseValue<types::TrainingExperiment>, Error<types::ApiError>> {
         let Self { client, project_id, experiment_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let experiment_id = experiment_id
-            .map_err(|message| crate::error::invalid("experiment_id", message))?;
+            .map_err(|message| crate::error::invalid_request("experiment_id", message))?;
         let url = format!(
             "{}/v2/{}/training-experiments/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            experiment_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& experiment_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32300,7 +32411,7 @@ impl<'a> ShowTrainingExperimentDetails<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_experiment_details")
+                    crate::Operation::find("show_training_experiment_details")
                         .expect("an operation has this method")
                 },
             )
@@ -32411,14 +32522,14 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
     ) -> Result<ResponseValue<types::AvailableResource>, Error<types::ApiError>> {
         let Self { client, project_id, flavor_id, pool_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let flavor_id = flavor_id
-            .map_err(|message| crate::error::invalid("flavor_id", message))?;
+            .map_err(|message| crate::error::invalid_request("flavor_id", message))?;
         let pool_id = pool_id
-            .map_err(|message| crate::error::invalid("pool_id", message))?;
+            .map_err(|message| crate::error::invalid_request("pool_id", message))?;
         let url = format!(
             "{}/v2/{}/training-pool-flavors", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32435,9 +32546,7 @@ impl<'a> ShowTrainingFlavorMaxAvailableResource<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named(
-                            "show_training_flavor_max_available_resource",
-                        )
+                    crate::Operation::find("show_training_flavor_max_available_resource")
                         .expect("an operation has this method")
                 },
             )
@@ -32530,12 +32639,16 @@ impl<'a> ShowTrainingJobDetails<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
-            "{}/v2/{}/training-jobs/{}", client.baseurl, crate ::path_segment::Segment(&
-            project_id), crate ::path_segment::Segment(& training_job_id),
+            "{}/v2/{}/training-jobs/{}", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32550,7 +32663,7 @@ impl<'a> ShowTrainingJobDetails<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_details")
+                    crate::Operation::find("show_training_job_details")
                         .expect("an operation has this method")
                 },
             )
@@ -32630,10 +32743,10 @@ impl<'a> ShowTrainingJobEngines<'a> {
     > {
         let Self { client, project_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let url = format!(
             "{}/v2/{}/training-job-engines", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32648,7 +32761,7 @@ impl<'a> ShowTrainingJobEngines<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_engines")
+                    crate::Operation::find("show_training_job_engines")
                         .expect("an operation has this method")
                 },
             )
@@ -32745,12 +32858,12 @@ impl<'a> ShowTrainingJobFlavors<'a> {
     > {
         let Self { client, project_id, flavor_type } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let flavor_type = flavor_type
-            .map_err(|message| crate::error::invalid("flavor_type", message))?;
+            .map_err(|message| crate::error::invalid_request("flavor_type", message))?;
         let url = format!(
             "{}/v2/{}/training-job-flavors", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32766,7 +32879,7 @@ impl<'a> ShowTrainingJobFlavors<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_flavors")
+                    crate::Operation::find("show_training_job_flavors")
                         .expect("an operation has this method")
                 },
             )
@@ -32929,19 +33042,25 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
             order,
         } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let base_line = base_line
-            .map_err(|message| crate::error::invalid("base_line", message))?;
-        let lines = lines.map_err(|message| crate::error::invalid("lines", message))?;
-        let order = order.map_err(|message| crate::error::invalid("order", message))?;
+            .map_err(|message| crate::error::invalid_request("base_line", message))?;
+        let lines = lines
+            .map_err(|message| crate::error::invalid_request("lines", message))?;
+        let order = order
+            .map_err(|message| crate::error::invalid_request("order", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/logs/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -32959,7 +33078,7 @@ impl<'a> ShowTrainingJobLogsFromAom<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_logs_from_aom")
+                    crate::Operation::find("show_training_job_logs_from_aom")
                         .expect("an operation has this method")
                 },
             )
@@ -33068,15 +33187,19 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
     ) -> Result<ResponseValue<types::LogPreview>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/tasks/{}/logs/preview", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33091,7 +33214,7 @@ impl<'a> ShowTrainingJobLogsPreview<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_logs_preview")
+                    crate::Operation::find("show_training_job_logs_preview")
                         .expect("an operation has this method")
                 },
             )
@@ -33199,15 +33322,19 @@ impl<'a> ShowTrainingJobMetrics<'a> {
     ) -> Result<ResponseValue<types::TrainingJobMetrics>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, task_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let task_id = task_id
-            .map_err(|message| crate::error::invalid("task_id", message))?;
+            .map_err(|message| crate::error::invalid_request("task_id", message))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/metrics/{}", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id), crate ::path_segment::Segment(& task_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id), crate
+            ::path_segment::PathSegment(& task_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33222,7 +33349,7 @@ impl<'a> ShowTrainingJobMetrics<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_metrics")
+                    crate::Operation::find("show_training_job_metrics")
                         .expect("an operation has this method")
                 },
             )
@@ -33316,13 +33443,16 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
     ) -> Result<ResponseValue<types::RoutePlan>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/route_plan", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33337,7 +33467,7 @@ impl<'a> ShowTrainingJobRoutePlan<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_job_route_plan")
+                    crate::Operation::find("show_training_job_route_plan")
                         .expect("an operation has this method")
                 },
             )
@@ -33451,14 +33581,14 @@ impl<'a> ShowTrainingQuotas<'a> {
     > {
         let Self { client, project_id, resource, user_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let resource = resource
-            .map_err(|message| crate::error::invalid("resource", message))?;
+            .map_err(|message| crate::error::invalid_request("resource", message))?;
         let user_id = user_id
-            .map_err(|message| crate::error::invalid("user_id", message))?;
+            .map_err(|message| crate::error::invalid_request("user_id", message))?;
         let url = format!(
-            "{}/v2/{}/training-quotas", client.baseurl, crate ::path_segment::Segment(&
-            project_id),
+            "{}/v2/{}/training-quotas", client.baseurl, crate
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33475,7 +33605,7 @@ impl<'a> ShowTrainingQuotas<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("show_training_quotas")
+                    crate::Operation::find("show_training_quotas")
                         .expect("an operation has this method")
                 },
             )
@@ -33598,9 +33728,12 @@ impl<'a> StopTrainingJob<'a> {
     ) -> Result<ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
         let Self { client, project_id, training_job_id, body } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let training_job_id = training_job_id
-            .map_err(|message| crate::error::invalid("training_job_id", message))?;
+            .map_err(|message| crate::error::invalid_request(
+                "training_job_id",
+                message,
+            ))?;
         let body = body
             .and_then(|v| {
                 types::StopTrainingJobRequest::try_from(v).map_err(|e| e.to_string())
@@ -33608,8 +33741,8 @@ impl<'a> StopTrainingJob<'a> {
             .map_err(Error::InvalidRequest)?;
         let url = format!(
             "{}/v2/{}/training-jobs/{}/actions", client.baseurl, crate
-            ::path_segment::Segment(& project_id), crate ::path_segment::Segment(&
-            training_job_id),
+            ::path_segment::PathSegment(& project_id), crate
+            ::path_segment::PathSegment(& training_job_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33625,7 +33758,7 @@ impl<'a> StopTrainingJob<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("stop_training_job")
+                    crate::Operation::find("stop_training_job")
                         .expect("an operation has this method")
                 },
             )
@@ -33735,14 +33868,14 @@ impl<'a> ValidateTrainingJobName<'a> {
     ) -> Result<ResponseValue<types::NameCheck>, Error<types::ApiError>> {
         let Self { client, project_id, job_name, workspace_id } = self;
         let project_id = project_id
-            .map_err(|message| crate::error::invalid("project_id", message))?;
+            .map_err(|message| crate::error::invalid_request("project_id", message))?;
         let job_name = job_name
-            .map_err(|message| crate::error::invalid("job_name", message))?;
+            .map_err(|message| crate::error::invalid_request("job_name", message))?;
         let workspace_id = workspace_id
-            .map_err(|message| crate::error::invalid("workspace_id", message))?;
+            .map_err(|message| crate::error::invalid_request("workspace_id", message))?;
         let url = format!(
             "{}/v2/{}/training-job-names", client.baseurl, crate
-            ::path_segment::Segment(& project_id),
+            ::path_segment::PathSegment(& project_id),
         );
         #[allow(unused_mut)]
         let mut request = client
@@ -33759,7 +33892,7 @@ impl<'a> ValidateTrainingJobName<'a> {
                 client,
                 request,
                 const {
-                    crate::Operation::named("validate_training_job_name")
+                    crate::Operation::find("validate_training_job_name")
                         .expect("an operation has this method")
                 },
             )

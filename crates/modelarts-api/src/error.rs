@@ -1,4 +1,4 @@
-//! Why a call failed before it had an answer.
+//! Errors of calls that have no answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::generated::types::ApiError;
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a request got no answer.
+/// The reason for which a request got no answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -40,7 +40,7 @@ impl Failure {
     }
 
     #[cold]
-    pub(crate) fn carry(error: BoxError) -> reqwest::Response {
+    pub(crate) fn into_response(error: BoxError) -> reqwest::Response {
         let mut carrier = http::Response::new(reqwest::Body::default());
         // Real ones of this status are error responses, never unexpected ones.
         *carrier.status_mut() = reqwest::StatusCode::SERVICE_UNAVAILABLE;
@@ -51,9 +51,9 @@ impl Failure {
     }
 }
 
-/// The error of a call that lacks a value, or has one that is none of its kind.
+/// The error of a call that lacks a parameter, or has one of the wrong type.
 #[cold]
-pub(crate) fn invalid(name: &str, message: String) -> Error<ApiError> {
+pub(crate) fn invalid_request(name: &str, message: String) -> Error<ApiError> {
     Error::InvalidRequest(match message.is_empty() {
         true => format!("{name} was not initialized"),
         false => message,

@@ -1,18 +1,18 @@
-//! What the identifiers in paths consist of.
+//! The check of identifiers in paths.
 
-/// A class of characters, and how many of them there may be at the least and at the most.
-pub(crate) type Part = (fn(char) -> bool, usize, usize);
+/// A run of characters of one class, with the least and the largest number of them.
+pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
 
-/// Whether `text` is made of these parts, one behind the other. Each takes as many
+/// Returns whether `text` consists of these runs, one after another. Each takes as many
 /// characters as it can; all but the last have a fixed length.
-pub(crate) fn fits(text: &str, parts: &[Part]) -> bool {
+pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     let mut characters = text.chars().peekable();
-    for (belongs, least, most) in parts {
+    for (belongs, min, max) in runs {
         let mut count = 0;
-        while count < *most && characters.next_if(|c| belongs(*c)).is_some() {
+        while count < *max && characters.next_if(|c| belongs(*c)).is_some() {
             count += 1;
         }
-        if count < *least {
+        if count < *min {
             return false;
         }
     }

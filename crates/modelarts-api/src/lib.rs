@@ -12,8 +12,8 @@
 //! Generated code follows the description, with these differences, made at build
 //! time: limits are not enforced on what the service sends (they are listed in
 //! [`LIMITS`]), enumerations that the service may extend keep text they do not
-//! know, each field is read from every spelling that was seen for it (see
-//! [`lenient`]), large objects inside an answer are boxed, and each call goes through
+//! know, each field is read from every spelling that was observed for it (see
+//! [`decode`]), large objects inside an answer are boxed, and each call goes through
 //! [`send`].
 //!
 //! In requests, optional lists and maps that are empty are left out. So a list that a
@@ -33,7 +33,7 @@ mod transport;
 
 pub use error::{BoxError, Failure, TransportError};
 pub use generated::*;
-pub use operation::{Cursor, Effect, Offset, Operation, Pagination, Place};
+pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
 pub use schema::{Field, Limit, Rule, Shape};
 pub use secret::Secret;
 pub use transport::{BoxFuture, Context, Response, Transport, send};

@@ -1,4 +1,4 @@
-//! What the description says about the fields of what is sent.
+//! The fields of requests, and the limits that the description states for them.
 
 /// One field of a schema that requests use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,9 +8,9 @@ pub struct Field {
     pub schema: &'static str,
     /// The name on the wire, such as `workspace_id`.
     pub name: &'static str,
-    /// Whether it must be there.
+    /// A request must have it.
     pub required: bool,
-    /// What it holds.
+    /// The kind of its value.
     pub shape: Shape,
 }
 
@@ -32,7 +32,7 @@ impl Field {
     }
 }
 
-/// What a field holds.
+/// The kind of JSON that a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {

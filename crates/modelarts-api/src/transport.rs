@@ -1,4 +1,4 @@
-//! The seam: every request that generated code makes goes through here.
+//! The transport, which every request of generated code goes through.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -45,12 +45,12 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// Is told what becomes of the body.
+    /// The observer of decoding.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Response {
-    /// An answer that nobody observes.
+    /// Creates an answer without an observer.
     #[must_use]
     pub fn new(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl From<Response> for reqwest::Response {
     }
 }
 
-/// What a [`Client`] is made with: the transport, shared by its clones.
+/// The transport of a [`Client`], shared by its clones.
 #[derive(Clone)]
 pub struct Context(Arc<dyn Transport>);
 
@@ -110,8 +110,8 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Sends a request on the way of an operation: with the transport of the client, and what
-/// comes back for an error has the shape of [`ApiError`]. Generated calls send what they have
+/// Sends a request with the transport of the client, and converts the body of an error to
+/// [`ApiError`]. Generated calls send what they have
 /// put together with it, instead of with an HTTP client (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
@@ -130,6 +130,8 @@ pub async fn send(
             Ok(response)
         }
         Err(TransportError::Http(error)) => Err(Error::CommunicationError(error)),
-        Err(TransportError::Other(error)) => Err(Error::UnexpectedResponse(Failure::carry(error))),
+        Err(TransportError::Other(error)) => {
+            Err(Error::UnexpectedResponse(Failure::into_response(error)))
+        }
     }
 }

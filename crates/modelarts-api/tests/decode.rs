@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use modelarts_api::{
-    decode::{self, Dropped, Lenient},
+    decode::{self, Decode, Skipped},
     types::{
         Algorithm, ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse,
         ListTrainingJobsResponse, LogPreview, MetricName, Phase, SecondaryPhase,
@@ -21,9 +21,9 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// A fixture of which nothing may be left out.
-fn whole<T: Lenient>(name: &str) -> T {
+fn whole<T: Decode>(name: &str) -> T {
     let (value, dropped) = decode::body(&fixture(name)).unwrap();
-    assert_eq!(dropped, Dropped::default(), "{name}");
+    assert_eq!(dropped, Skipped::default(), "{name}");
     value
 }
 

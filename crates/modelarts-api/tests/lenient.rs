@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use modelarts_api::{
     complete_object,
-    decode::{self, Dropped},
+    decode::{self, Skipped},
     object,
 };
 use serde::Serialize;
@@ -65,7 +65,7 @@ fn inner(size: i64) -> Inner {
 }
 
 /// Decodes an object with one field.
-fn read(field: &str, json: &str) -> Result<(Fields, Dropped), String> {
+fn read(field: &str, json: &str) -> Result<(Fields, Skipped), String> {
     let body = format!(r#"{{"{field}":{json}}}"#);
     decode::body(body.as_bytes()).map_err(|error| error.to_string())
 }
@@ -73,7 +73,7 @@ fn read(field: &str, json: &str) -> Result<(Fields, Dropped), String> {
 /// The same, where nothing may be left out.
 fn whole(field: &str, json: &str) -> Fields {
     let (fields, dropped) = read(field, json).unwrap();
-    assert_eq!(dropped, Dropped::default(), "{field}: {json}");
+    assert_eq!(dropped, Skipped::default(), "{field}: {json}");
     fields
 }
 
@@ -309,7 +309,7 @@ fn cells_of_a_table_keep_their_places() {
 #[test]
 fn missing_and_additional_fields() {
     let (fields, dropped) = decode::body::<Fields>(br#"{"new":{"deep":[[]]}}"#).unwrap();
-    assert_eq!((fields, dropped), (Fields::default(), Dropped::default()));
+    assert_eq!((fields, dropped), (Fields::default(), Skipped::default()));
 }
 
 fn dropped(field: &str, json: &str) -> (Fields, usize, usize) {
@@ -394,7 +394,7 @@ fn text_that_is_not_utf_8_costs_what_is_wrong_in_it_and_no_more() {
     let (fields, dropped) = decode::body::<Fields>(body).unwrap();
     assert_eq!(fields.text.as_deref(), Some("a\u{fffd}b"));
     assert_eq!(fields.rows, [inner(1), inner(2)]);
-    assert_eq!(dropped, Dropped::default());
+    assert_eq!(dropped, Skipped::default());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use modelarts_api::{
     BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Response, Transport,
     TransportError,
-    decode::{Dropped, Observer},
+    decode::{Observer, Skipped},
     types,
 };
 use reqwest::{Request, StatusCode, header::HeaderMap};
@@ -137,7 +137,7 @@ async fn a_search_is_a_post_that_reads() {
 #[test]
 fn every_operation_is_in_the_table_under_its_method() {
     for operation in OPERATIONS {
-        assert_eq!(Operation::named(operation.method_name), Some(operation));
+        assert_eq!(Operation::find(operation.method_name), Some(operation));
         assert!(
             operation.path.starts_with("/v2/{project_id}/"),
             "{operation:?}"
@@ -148,7 +148,7 @@ fn every_operation_is_in_the_table_under_its_method() {
         );
     }
     for name in ["", "show_training_job", "show_training_job_details_"] {
-        assert_eq!(Operation::named(name), None);
+        assert_eq!(Operation::find(name), None);
     }
 }
 
@@ -352,9 +352,9 @@ async fn a_name_in_a_path_stays_in_its_segment() {
 #[tokio::test]
 async fn the_observer_is_told_what_was_left_out() {
     #[derive(Default)]
-    struct Notes(Mutex<Vec<(Bytes, Dropped)>>);
+    struct Notes(Mutex<Vec<(Bytes, Skipped)>>);
     impl Observer for Notes {
-        fn decoded(&self, body: &Bytes, dropped: &Dropped) {
+        fn on_decoded(&self, body: &Bytes, dropped: &Skipped) {
             self.0.lock().unwrap().push((body.clone(), dropped.clone()));
         }
     }
@@ -389,8 +389,8 @@ async fn an_answer_that_is_too_late_is_not_masked() {
     #[derive(Default)]
     struct Late(Mutex<Vec<String>>);
     impl Observer for Late {
-        fn decoded(&self, _: &Bytes, _: &Dropped) {}
-        fn masked(&self, text: &str) -> Option<String> {
+        fn on_decoded(&self, _: &Bytes, _: &Skipped) {}
+        fn mask(&self, text: &str) -> Option<String> {
             self.0.lock().unwrap().push(text.to_owned());
             None
         }

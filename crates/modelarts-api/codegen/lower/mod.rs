@@ -1,4 +1,4 @@
-//! The description as progenitor should see it.
+//! Lowers the description to what progenitor should compile.
 //!
 //! The description states every documented limit, for readers and for other
 //! languages. Generated types would enforce them while decoding, and one answer
@@ -27,7 +27,7 @@ use super::{
     },
 };
 
-/// A lowered description, and what it says besides.
+/// A lowered description, and the facts that it lost.
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
@@ -73,7 +73,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     })
 }
 
-/// Finds the open enumerations, and refuses names that would not be those of the types.
+/// Finds the open enumerations; fails on a name that its type would not have.
 fn open_enums(schemas: &Map<String, Value>) -> Result<Vec<OpenEnum>, Error> {
     let mut open_enums = Vec::new();
     for (name, schema) in schemas {
@@ -159,7 +159,7 @@ fn lower_paths(description: &mut Value) -> Result<(), Error> {
             if METHODS.contains(&key.as_str()) {
                 lower_operation(operation)?;
             } else if key == "parameters" {
-                lower_all(operation);
+                lower_parameters(operation);
             }
         }
     }
@@ -181,12 +181,13 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
         .flatten()
 }
 
+/// The keywords that a schema keeps.
 struct Keep {
     required: bool,
     pattern: bool,
 }
 
-const NOTHING: Keep = Keep {
+const KEEP_NOTHING: Keep = Keep {
     required: false,
     pattern: false,
 };
@@ -215,7 +216,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
         "examples",
         "readOnly",
         "writeOnly",
-        // What the service leaves out and what it sends as null is the same to us.
+        // A missing field and a field that is null decode to the same value.
         "nullable",
         // Every number is as wide as JSON writes it, every text is text.
         "format",
@@ -250,7 +251,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
     }
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
         for property in properties.values_mut() {
-            lower_schema(property, &NOTHING);
+            lower_schema(property, &KEEP_NOTHING);
         }
     }
     if let Some(parts) = object.get_mut("allOf").and_then(Value::as_array_mut) {
@@ -258,7 +259,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
     }
 }
 
-/// A parameter, or anything else that holds a schema or media types.
+/// Lowers a parameter, or anything else that holds a schema or media types.
 fn lower_holder(holder: &mut Value) {
     let Some(object) = holder.as_object_mut() else {
         return;
@@ -267,14 +268,14 @@ fn lower_holder(holder: &mut Value) {
     object.remove("example");
     object.remove("examples");
     if let Some(schema) = object.get_mut("schema") {
-        lower_schema(schema, &NOTHING);
+        lower_schema(schema, &KEEP_NOTHING);
     }
     if let Some(content) = object.get_mut("content").and_then(Value::as_object_mut) {
         content.values_mut().for_each(lower_holder);
     }
 }
 
-fn lower_all(list: &mut Value) {
+fn lower_parameters(list: &mut Value) {
     if let Some(list) = list.as_array_mut() {
         list.iter_mut().for_each(lower_holder);
     }
@@ -295,7 +296,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     let text = format!("{}\n\n{facts}", text.unwrap_or_default());
     object.insert("description".into(), text.trim().into());
     if let Some(parameters) = object.get_mut("parameters") {
-        lower_all(parameters);
+        lower_parameters(parameters);
     }
     if let Some(body) = object.get_mut("requestBody") {
         lower_holder(body);
@@ -309,7 +310,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         let mut response = response.clone();
         lower_holder(&mut response);
         match status.as_bytes() {
-            // 204 says "not ready" where another success has the body. The
+            // 204 means "not ready" where another success has the body. The
             // service mixes up its success codes, so that one range serves all.
             b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
             [b'2', ..] => {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::error::Error;
 
+/// An open enumeration.
 pub struct OpenEnum {
     pub name: String,
     /// The schema that lists the known values.
@@ -17,7 +18,7 @@ pub struct OpenEnum {
 }
 
 impl OpenEnum {
-    /// Reads a schema, if it is an open enumeration.
+    /// Reads a schema; `None` if it is no open enumeration.
     pub fn read(
         name: &str,
         schema: &Value,

@@ -1,4 +1,4 @@
-//! Which schemas requests and answers are made of.
+//! The schemas that requests and answers are made of.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::super::{error::Error, tables::operations::METHODS};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// The schemas that bodies and parameters begin with.
+/// The schemas that bodies and parameters refer to directly.
 #[derive(Default)]
 pub struct Roots {
     pub requests: BTreeSet<String>,
@@ -19,6 +19,7 @@ pub struct Roots {
 }
 
 impl Roots {
+    /// Collects the roots of all operations.
     pub fn collect(&mut self, description: &Value) -> Result<(), Error> {
         let parameters = description
             .pointer("/components/parameters")
@@ -90,6 +91,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
+/// Finds the schemas that these refer to, directly or through others.
 pub fn reachable(
     schemas: &Map<String, Value>,
     roots: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Changes to progenitor's output that its settings do not offer.
+//! Changes progenitor's output where its settings do not suffice.
 
 mod boxing;
 mod calls;
@@ -15,29 +15,30 @@ use syn::{
 
 use self::{
     boxing::Objects,
-    syntax::{content, item_type, may_be_missing, names, type_name, wire_name},
+    syntax::{content, is_named, item_type, may_be_missing, type_name, wire_name},
 };
 use super::{error::Error, lower::Lowered};
 
+/// Rewrites the generated file.
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
     for item in &mut file.items {
         match item {
-            Item::Impl(item) if names(&item.self_ty, "Client") && item.trait_.is_none() => {
+            Item::Impl(item) if is_named(&item.self_ty, "Client") && item.trait_.is_none() => {
                 // progenitor's own constructor gives every call 15 seconds and panics without TLS.
                 item.items
                     .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
             Item::Mod(item) if item.ident == "types" => {
                 types(item, lowered)?;
-                identifiers::plain(item)?;
+                identifiers::replace_patterns(item)?;
             }
             _ => {}
         }
     }
     calls::rewrite(&mut file)?;
-    OnDemand.visit_file_mut(&mut file);
-    Docs.visit_file_mut(&mut file);
+    InlineSend.visit_file_mut(&mut file);
+    StripSchemas.visit_file_mut(&mut file);
     Ok(file)
 }
 
@@ -62,7 +63,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 if !lowered.in_requests.contains(&item.ident.to_string()) {
                     objects.shrink(item);
                 }
-                added.extend(fields(item, lowered)?);
+                added.extend(decode_impls(item, lowered)?);
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
                     // The service adds fields all the time; that must not break programs.
@@ -70,7 +71,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Enum(item) => {
-                added.push(lenient(&item.ident, "Word"));
+                added.push(decode_impl(&item.ident, "FromText"));
                 derive_schema(&mut item.attrs);
             }
             Item::Impl(item) if item.trait_.is_none() => {
@@ -82,7 +83,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Mod(item) if item.ident == "builder" => {
-                // Nobody builds what only the service makes.
+                // Types that only the service makes need no builder.
                 content(item)?.retain(|item| {
                     item_type(item).is_none_or(|name| lowered.in_requests.contains(&name))
                 });
@@ -102,26 +103,27 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says how to read a struct.
-fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
+/// Implements decoding for a struct.
+fn decode_impls(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
     let ident = item.ident.clone();
     if let Fields::Named(named) = &mut item.fields {
         for field in &mut named.named {
             let name = (ident.to_string(), wire_name(field));
             if lowered.secrets.contains(&name) {
-                hide(field)?;
+                make_secret(field)?;
             }
         }
     }
-    if let Some(item) = objects::object(item) {
+    if let Some(item) = objects::replace_derives(item) {
         return Ok(vec![item]);
     }
     match item.fields.iter().next() {
         // A list or map with a name of its own.
-        Some(Field { ty, .. }) if may_be_missing(ty) => {
-            Ok(vec![wrapper(&ident, ty), lenient(&ident, kind(ty))])
-        }
-        Some(_) => Ok(vec![lenient(&ident, "Word"), display(&ident)]),
+        Some(Field { ty, .. }) if may_be_missing(ty) => Ok(vec![
+            wrapper_impl(&ident, ty),
+            decode_impl(&ident, kind(ty)),
+        ]),
+        Some(_) => Ok(vec![decode_impl(&ident, "FromText"), display_impl(&ident)]),
         None => Err(Error(format!("struct {ident} has no fields"))),
     }
 }
@@ -129,11 +131,11 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
 fn kind(collection: &Type) -> &'static str {
     match type_name(collection).as_deref() {
         Some("Vec") => "List",
-        _ => "Table",
+        _ => "Map",
     }
 }
 
-fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
+fn wrapper_impl(ident: &syn::Ident, inner: &Type) -> Item {
     parse_quote! {
         impl crate::decode::slot::Wrapper for #ident {
             type Inner = #inner;
@@ -147,8 +149,8 @@ fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
     }
 }
 
-/// Identifiers print as their text.
-fn display(ident: &syn::Ident) -> Item {
+/// Implements `Display` for an identifier: its text.
+fn display_impl(ident: &syn::Ident) -> Item {
     parse_quote! {
         impl ::std::fmt::Display for #ident {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -158,20 +160,20 @@ fn display(ident: &syn::Ident) -> Item {
     }
 }
 
-/// Says which kind of target a value goes to.
-fn lenient(ident: &syn::Ident, kind: &str) -> Item {
+/// Implements `Decode` with this kind of slot.
+fn decode_impl(ident: &syn::Ident, kind: &str) -> Item {
     let kind = format_ident!("{kind}");
     parse_quote! {
-        impl crate::decode::slot::Lenient for #ident {
-            fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-                crate::decode::slot::Target::#kind(slot)
+        impl crate::decode::slot::Decode for #ident {
+            fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+                crate::decode::slot::Slot::#kind(value)
             }
         }
     }
 }
 
 /// `Option<String>` becomes `Option<Secret>`.
-fn hide(field: &mut Field) -> Result<(), Error> {
+fn make_secret(field: &mut Field) -> Result<(), Error> {
     let text = field.ty.to_token_stream().to_string().replace(' ', "");
     if !text.ends_with("Option<::std::string::String>") {
         return Err(Error(format!(
@@ -188,11 +190,11 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Sending an operation decodes its answer, with all types inside. Inline functions are
-/// compiled where they are called, so that programs build what they use and no more.
-struct OnDemand;
+/// Marks the functions that send as inline. Each decodes its answer, with all types inside;
+/// inline functions are compiled where they are called, so that programs build only what they use.
+struct InlineSend;
 
-impl VisitMut for OnDemand {
+impl VisitMut for InlineSend {
     fn visit_impl_item_fn_mut(&mut self, function: &mut syn::ImplItemFn) {
         if function.sig.ident == "send" && function.sig.asyncness.is_some() {
             function.attrs.push(parse_quote!(#[inline]));
@@ -200,10 +202,10 @@ impl VisitMut for OnDemand {
     }
 }
 
-/// typify repeats each schema as JSON in the documentation of its type.
-struct Docs;
+/// Removes the schema as JSON that typify repeats in the documentation of each type.
+struct StripSchemas;
 
-impl VisitMut for Docs {
+impl VisitMut for StripSchemas {
     fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
         if !attribute.path().is_ident("doc") {
             return;

@@ -1,4 +1,4 @@
-//! Rust enums for the enumerations that the service may extend: the known values and `Other`.
+//! Generates a Rust enum for each open enumeration: the known values and `Other`.
 
 use heck::ToUpperCamelCase;
 use proc_macro2::{Ident, TokenStream};
@@ -180,9 +180,9 @@ fn deserialize(name: &Ident) -> TokenStream {
 
 fn decode(name: &Ident) -> TokenStream {
     quote! {
-        impl crate::decode::slot::Lenient for #name {
-            fn place(slot: &mut ::std::option::Option<Self>) -> crate::decode::slot::Target<'_> {
-                crate::decode::slot::Target::Word(slot)
+        impl crate::decode::slot::Decode for #name {
+            fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+                crate::decode::slot::Slot::FromText(value)
             }
         }
     }

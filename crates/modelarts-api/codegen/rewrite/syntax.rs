@@ -1,4 +1,4 @@
-//! The syntax of generated code, as far as all rewriting looks at it.
+//! Queries on the syntax of generated code that the rewriting and the pieces share.
 
 use proc_macro2::TokenTree;
 use syn::{Field, GenericArgument, Item, ItemImpl, ItemMod, PathArguments, Type};
@@ -14,7 +14,8 @@ pub fn type_name(ty: &Type) -> Option<String> {
     }
 }
 
-pub fn names(ty: &Type, name: &str) -> bool {
+/// Returns whether a type is a path that ends with this name.
+pub fn is_named(ty: &Type, name: &str) -> bool {
     type_name(ty).as_deref() == Some(name)
 }
 
@@ -58,7 +59,7 @@ fn trait_argument(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// Whether a field of this type may be missing.
+/// Returns whether a field of this type may be missing.
 pub fn may_be_missing(ty: &Type) -> bool {
     type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
 }

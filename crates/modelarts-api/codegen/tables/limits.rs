@@ -13,6 +13,7 @@ pub struct Limit {
     rule: TokenStream,
 }
 
+/// Reads the limits of schemas and parameters.
 pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
     let mut limits = Vec::new();
     let schemas = description
@@ -92,7 +93,7 @@ fn limits_of(
         field: field.to_owned(),
         rule,
     }));
-    // What a list or a map holds has limits of its own.
+    // The elements of a list or map have limits of their own.
     for (key, mark) in [("items", "[]"), ("additionalProperties", "{}")] {
         if let Some(inner) = definition.get(key) {
             limits_of(schema, &format!("{field}{mark}"), inner, limits)?;

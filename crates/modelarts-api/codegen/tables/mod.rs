@@ -1,4 +1,4 @@
-//! What the description says that generated types do not carry. It becomes tables, and lists in
+//! Facts of the description that generated types do not carry. They become tables, and lists in
 //! the documentation.
 
 pub mod docs;

@@ -31,7 +31,7 @@ enum Effect {
 struct Pagination {
     offset: TokenStream,
     disputed: bool,
-    place: TokenStream,
+    location: TokenStream,
     offset_name: Option<String>,
     limit_name: Option<String>,
     max_limit: Option<u32>,
@@ -47,6 +47,7 @@ struct Cursor {
     last: String,
 }
 
+/// Reads the operations, sorted by name.
 pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     let mut operations = Vec::new();
     let paths = description
@@ -68,7 +69,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
                 _ => {
                     return Err(Error(format!(
                         "operation {id}: x-effect is {}; it must be read, idempotent or create",
-                        said(operation, "x-effect")
+                        value_text(operation, "x-effect")
                     )));
                 }
             };
@@ -94,8 +95,8 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     Ok(operations)
 }
 
-/// What stands under a key, for messages.
-fn said(value: &Value, key: &str) -> String {
+/// The value of a key as text, for messages.
+fn value_text(value: &Value, key: &str) -> String {
     value
         .get(key)
         .map_or_else(|| "missing".to_owned(), Value::to_string)
@@ -106,7 +107,7 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     let wrong = |key: &str, admitted: &str| {
         Error(format!(
             "operation {id}: x-pagination.{key} is {}; it must be {admitted}",
-            said(value, key)
+            value_text(value, key)
         ))
     };
     let named = |key: &str| text(key).map(str::to_owned);
@@ -128,7 +129,7 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     Ok(Pagination {
         offset,
         disputed: value.get("disputed").and_then(Value::as_bool) == Some(true),
-        place: match text("in") {
+        location: match text("in") {
             Some("body") => quote!(Body),
             Some("query") => quote!(Query),
             _ => return Err(wrong("in", "query or body")),
@@ -199,7 +200,7 @@ impl Pagination {
         let Self {
             offset,
             disputed,
-            place,
+            location,
             items,
             ..
         } = self;
@@ -225,7 +226,7 @@ impl Pagination {
         quote!(crate::Pagination {
             offset: crate::Offset::#offset,
             disputed: #disputed,
-            place: crate::Place::#place,
+            location: crate::ParameterLocation::#location,
             offset_name: #offset_name,
             limit_name: #limit_name,
             max_limit: #max_limit,

@@ -1,4 +1,15 @@
-//! Turns answers into types: strictly first, leniently in lists when that fails.
+//! Decoding of the bodies that the service sends, with the spellings that it really uses.
+//!
+//! A generated struct lists its fields once, in [`object!`](crate::object). That list gives
+//! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to
+//! the field, with the kind of JSON that belongs there. One visitor decodes any value into any
+//! slot and has all tolerances: numbers and lists of one in another spelling, `null` for an
+//! empty list or object. The kind is data and no type parameter, so the visitor is compiled once
+//! instead of once per type; derived code takes twice as long to build and is no faster.
+//!
+//! [`body`] decodes strictly first. Only when that fails it decodes again, with each element of
+//! a list on its own, so that an element that cannot be decoded costs no more than itself.
+//! [`Skipped`] counts those elements. Elements that are `null` are left out in either case.
 
 #[doc(hidden)]
 pub mod object;
@@ -15,67 +26,69 @@ use progenitor_client::{Error, ResponseValue};
 use reqwest::StatusCode;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
 
-use self::{pass::Pass, reader::Reader, slot::Slot};
+use self::{pass::Pass, reader::Reader, slot::FieldValue};
 use crate::transport::Response;
 
 pub use self::{
-    skipped::{Dropped, Observer, unquoted},
-    slot::{Lenient, Target},
+    skipped::{Observer, Skipped, strip_quoted_text},
+    slot::{Decode, Slot},
 };
 
 /// Decodes a body.
 ///
-/// A list element that cannot be understood is left out, and counted. Bytes that are not
+/// A list element that cannot be decoded is left out, and counted. Bytes that are not
 /// UTF-8 are read as U+FFFD. A body that would take more than 4 times its length in memory,
 /// itself included, and more than 8 MiB besides, is refused.
 ///
 /// # Errors
-/// What is wrong, when more than an element of a list is. The message begins
-/// with the path of the value, such as `status.duration: invalid type …`.
-pub fn body<T: Lenient>(body: &[u8]) -> Result<(T, Dropped), serde_json::Error> {
-    within(body, None)
+/// When a value outside of lists cannot be decoded. The message begins with the path of the
+/// value, such as `status.duration: invalid type …`.
+pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
+    observed_body(body, None)
 }
 
-/// As [`body`], as long as the observer says.
-fn within<T: Lenient>(
+/// As [`body`], until the observer stops it.
+fn observed_body<T: Decode>(
     body: &[u8],
     observer: Option<&Arc<dyn Observer>>,
-) -> Result<(T, Dropped), serde_json::Error> {
-    let mut slot = None;
-    let dropped = fill(&mut slot, body, observer)?;
-    slot.map(|value| (value, dropped)).ok_or_else(nothing)
+) -> Result<(T, Skipped), serde_json::Error> {
+    let mut value = None;
+    let skipped = fill_value(&mut value, body, observer)?;
+    value
+        .map(|value| (value, skipped))
+        .ok_or_else(|| serde_json::Error::custom("the body is there and says nothing"))
 }
 
-/// As [`body`], for any type.
-fn fill(
-    slot: &mut dyn Slot,
+/// As [`body`], without a type parameter, so that it is compiled once.
+fn fill_value(
+    value: &mut dyn FieldValue,
     body: &[u8],
     observer: Option<&Arc<dyn Observer>>,
-) -> Result<Dropped, serde_json::Error> {
-    // Text that is checked once, as a whole, need not be checked name by name. What is not
-    // UTF-8 in it becomes U+FFFD; it may stand in a field that nobody reads.
+) -> Result<Skipped, serde_json::Error> {
+    // Text that is checked once, as a whole, need not be checked name by name. Bytes that are
+    // not UTF-8 become U+FFFD: they may stand in a field that no program reads.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
         Err(_) => {
-            copy = lossy(body);
+            copy = replace_invalid(body);
             (&*copy, copy.capacity())
         }
     };
-    let pass = Pass::over(body.len(), copied, observer.cloned());
-    match strictly(Reader::new(slot.place(), &pass), text) {
-        Ok(()) => return Ok(pass.end()),
+    let pass = Pass::for_body(body.len(), copied, observer.cloned());
+    match read_strictly(Reader::new(value.slot(), &pass), text) {
+        Ok(()) => return Ok(pass.finish()),
         Err(error) if pass.is_stopped() => return Err(error),
-        Err(_) => slot.place().nothing(),
+        Err(_) => value.slot().clear(),
     }
-    let pass = Pass::over(body.len(), copied, observer.cloned()).salvaging();
-    with_path(Reader::new(slot.place(), &pass), text)?;
-    Ok(pass.end())
+    let pass = Pass::for_body(body.len(), copied, observer.cloned()).with_salvage();
+    read_with_path(Reader::new(value.slot(), &pass), text)?;
+    Ok(pass.finish())
 }
 
 /// As [`String::from_utf8_lossy`], with no more memory than the text needs.
 #[cold]
-fn lossy(body: &[u8]) -> String {
+fn replace_invalid(body: &[u8]) -> String {
     const MARK: char = char::REPLACEMENT_CHARACTER;
     let length = |chunk: std::str::Utf8Chunk<'_>| match chunk.invalid() {
         [] => chunk.valid().len(),
@@ -91,15 +104,15 @@ fn lossy(body: &[u8]) -> String {
     text
 }
 
-fn strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+fn read_strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
     reader.deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
-/// As [`strictly`], slower, and errors say where they are.
+/// As [`read_strictly`], slower, and errors say where they are.
 #[cold]
-fn with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+fn read_with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let mut track = serde_path_to_error::Track::new();
     reader
@@ -114,56 +127,52 @@ fn with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error
     deserializer.end()
 }
 
-fn nothing() -> serde_json::Error {
-    serde_json::Error::custom("the body is there and says nothing")
-}
-
-/// Reads a value; `None` when nothing is said. `null` elements of lists are left out, and
-/// any that cannot be read is an error.
+/// Decodes a value; `None` for `null`. `null` elements of lists are left out, and any that
+/// cannot be decoded is an error.
 ///
 /// # Errors
-/// The deserializer's own error when the value is of no accepted spelling.
-pub fn read<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    let mut slot = None;
+/// The deserializer's own error when the value has no accepted spelling.
+pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let mut value = None;
     let pass = Pass::default();
-    Reader::new(T::place(&mut slot), &pass).deserialize(deserializer)?;
-    Ok(slot)
+    Reader::new(T::slot(&mut value), &pass).deserialize(deserializer)?;
+    Ok(value)
 }
 
-/// What generated code calls instead of its own decoding.
+/// Decodes the body of a response. Generated calls end here instead of in progenitor's decoding.
 ///
 /// # Errors
-/// When the body is not understood.
+/// When the body cannot be decoded.
 #[doc(hidden)]
-// progenitor's error is as large as it is.
+// `progenitor_client::Error` is large; its size is not ours to change.
 #[allow(clippy::result_large_err)]
-pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub fn response<T: Decode, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
     let Response {
         status,
         headers,
         body: full,
         observer,
     } = response;
-    // The service says "not ready" with 204, which has no body.
+    // 204 means "not ready" and has no body.
     let text: &[u8] = if status == StatusCode::NO_CONTENT && full.is_empty() {
         b"{}"
     } else {
         &full
     };
-    match within(text, observer.as_ref()) {
-        Ok((value, dropped)) => {
+    match observed_body(text, observer.as_ref()) {
+        Ok((value, skipped)) => {
             if let Some(observer) = observer {
-                observer.decoded(&full, &dropped);
+                observer.on_decoded(&full, &skipped);
             }
             Ok(ResponseValue::new(value, status, headers))
         }
         Err(_) if observer.as_ref().is_some_and(|observer| observer.is_late()) => {
-            // To mask a long answer takes time, too; and without that it must not be shown.
+            // Masking a long answer takes time, too, and without it the answer must not be shown.
             let error = serde_json::Error::custom("time ran out while it was decoded");
             Err(Error::InvalidResponsePayload(Bytes::new(), error))
         }
         Err(error) => {
-            let masked = |text: &str| observer.as_ref()?.masked(text);
+            let masked = |text: &str| observer.as_ref()?.mask(text);
             let body = masked(&String::from_utf8_lossy(&full)).map_or(full, Bytes::from);
             let error = match masked(&error.to_string()) {
                 Some(text) => serde_json::Error::custom(text),
@@ -174,9 +183,9 @@ pub fn response<T: Lenient, E>(response: Response) -> Result<ResponseValue<T>, E
     }
 }
 
-/// As [`response`], for operations that answer with nothing.
+/// As [`response`], for operations whose answers have no body.
 #[doc(hidden)]
 #[must_use]
-pub fn empty(response: Response) -> ResponseValue<()> {
+pub fn empty_response(response: Response) -> ResponseValue<()> {
     ResponseValue::new((), response.status, response.headers)
 }

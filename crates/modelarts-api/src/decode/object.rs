@@ -1,4 +1,4 @@
-//! Objects, which are filled where they lie.
+//! Generated structs, whose fields are decoded in place. Generated code uses this module.
 //!
 //! serde's derive, with a variable for each field, is as fast, but so much code that
 //! compiling the crate took twice as long, and running it missed the caches.
@@ -11,29 +11,29 @@ use serde::{
     ser::SerializeMap,
 };
 
-use super::{pass::Pass, reader::nested};
+use super::{pass::Pass, reader::read_object};
 
 pub use super::{
-    slot::{Fill, Lenient, Make, Nested, Object, Slot, Target},
-    types::in_place,
+    slot::{Decode, FieldValue, FillFields, FromFields, Object, ObjectSlot, Slot},
+    types::fill_in_place,
 };
 
-/// Makes a generated struct an object all of whose fields may be missing: its fields, each
-/// with its name in JSON.
+/// Implements [`Decode`] and serde's traits for a struct whose fields may all be missing. Lists
+/// its fields, each with its name in JSON.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
     ($object:ident { $($field:ident: $name:literal),* $(,)? }) => {
-        $crate::object!(@read $object { $($field: $name),* });
-        impl $crate::decode::object::Make for $object {
-            fn make(
-                slot: &mut ::std::option::Option<Self>,
-                fill: $crate::decode::object::Fill<'_>,
+        $crate::object!(@fields $object { $($field: $name),* });
+        impl $crate::decode::object::FromFields for $object {
+            fn from_fields(
+                value: &mut ::std::option::Option<Self>,
+                fill: $crate::decode::object::FillFields<'_>,
             ) -> ::std::result::Result<(), &'static str> {
-                $crate::decode::object::in_place(slot, fill)
+                $crate::decode::object::fill_in_place(value, fill)
             }
         }
-        $crate::object!(@lenient $object);
+        $crate::object!(@decode $object);
         impl ::serde::Serialize for $object {
             fn serialize<S: ::serde::Serializer>(
                 &self,
@@ -48,10 +48,10 @@ macro_rules! object {
             }
         }
     };
-    (@lenient $object:ident) => {
-        impl $crate::decode::object::Lenient for $object {
-            fn place(slot: &mut ::std::option::Option<Self>) -> $crate::decode::object::Target<'_> {
-                $crate::decode::object::Target::Object(slot)
+    (@decode $object:ident) => {
+        impl $crate::decode::object::Decode for $object {
+            fn slot(value: &mut ::std::option::Option<Self>) -> $crate::decode::object::Slot<'_> {
+                $crate::decode::object::Slot::Object(value)
             }
         }
         impl<'de> ::serde::Deserialize<'de> for $object {
@@ -62,14 +62,14 @@ macro_rules! object {
             }
         }
     };
-    (@read $object:ident { $($field:ident: $name:literal),* $(,)? }) => {
+    (@fields $object:ident { $($field:ident: $name:literal),* $(,)? }) => {
         impl $crate::decode::object::Object for $object {
             fn field(
                 &mut self,
                 name: &str,
-            ) -> ::std::option::Option<$crate::decode::object::Target<'_>> {
+            ) -> ::std::option::Option<$crate::decode::object::Slot<'_>> {
                 ::std::option::Option::Some(match name {
-                    $($name => $crate::decode::object::Slot::place(&mut self.$field),)*
+                    $($name => $crate::decode::object::FieldValue::slot(&mut self.$field),)*
                     _ => return ::std::option::Option::None,
                 })
             }
@@ -77,8 +77,8 @@ macro_rules! object {
     };
 }
 
-/// Makes a generated struct an object some of whose fields must be there: those fields, each
-/// with its type and its name in JSON, then all others.
+/// As [`object!`](crate::object), without `Serialize`, for a struct with required fields. Lists
+/// those, each with its type and its name in JSON, then all others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! complete_object {
@@ -92,15 +92,15 @@ macro_rules! complete_object {
                 $($field: ::std::option::Option<$type>,)*
                 $($optional: $other,)*
             }
-            $crate::object!(@read Draft { $($field: $name,)* $($optional: $also),* });
-            impl $crate::decode::object::Make for $object {
-                fn make(
-                    slot: &mut ::std::option::Option<Self>,
-                    fill: $crate::decode::object::Fill<'_>,
+            $crate::object!(@fields Draft { $($field: $name,)* $($optional: $also),* });
+            impl $crate::decode::object::FromFields for $object {
+                fn from_fields(
+                    value: &mut ::std::option::Option<Self>,
+                    fill: $crate::decode::object::FillFields<'_>,
                 ) -> ::std::result::Result<(), &'static str> {
                     let mut draft = Draft::default();
                     fill(&mut draft);
-                    *slot = ::std::option::Option::Some(Self {
+                    *value = ::std::option::Option::Some(Self {
                         $($field: draft.$field.ok_or($name)?,)*
                         $($optional: draft.$optional,)*
                     });
@@ -108,42 +108,43 @@ macro_rules! complete_object {
                 }
             }
         };
-        $crate::object!(@lenient $object);
+        $crate::object!(@decode $object);
     };
 }
 
-/// Writes what a field holds.
-pub fn write<T: Slot + Serialize, M: SerializeMap>(
-    slot: &T,
+/// Writes a field, unless it holds nothing.
+pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
+    value: &T,
     name: &'static str,
     map: &mut M,
 ) -> Result<(), M::Error> {
-    if slot.is_vacant() {
+    if value.is_absent() {
         return Ok(());
     }
-    map.serialize_entry(name, slot)
+    map.serialize_entry(name, value)
 }
 
-struct Strict<'a>(&'a mut dyn Nested);
+/// The visitor of `Deserialize`, which admits nothing but an object.
+struct ObjectOnly<'a>(&'a mut dyn ObjectSlot);
 
-impl<'de> Visitor<'de> for Strict<'_> {
+impl<'de> Visitor<'de> for ObjectOnly<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        nested(self.0, &Pass::default(), map)
+        read_object(self.0, &Pass::default(), map)
     }
 }
 
-/// `Deserialize` of an object: an object, not nothing.
+/// Implements `Deserialize` for an object, which must not be `null`.
 pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Make,
+    T: FromFields,
 {
-    let mut slot = None;
-    deserializer.deserialize_map(Strict(&mut slot))?;
-    slot.ok_or_else(|| D::Error::custom("nothing where an object belongs"))
+    let mut value = None;
+    deserializer.deserialize_map(ObjectOnly(&mut value))?;
+    value.ok_or_else(|| D::Error::custom("nothing where an object belongs"))
 }

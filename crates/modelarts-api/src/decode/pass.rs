@@ -1,4 +1,4 @@
-//! One pass over a body: its limits, and what it leaves out of lists.
+//! One decoding pass over a body: its limits on memory and time, and the count of skipped elements.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,99 +7,106 @@ use std::{
 
 use serde::de::Error;
 
-use super::skipped::{self, Dropped, Observer};
+use super::skipped::{Observer, Skipped, strip_quoted_text};
 
-/// How many bytes an answer may take in memory for each of its bytes, itself included.
-const TIMES: usize = 4;
-/// How many bytes any answer may take besides. Short ones are made of few, large objects.
-const FLOOR: usize = 8 << 20;
-/// How many values are read between two looks at the time.
-const STEP: u32 = 1024;
+/// Bytes that an answer may take in memory per byte of its body, the body included.
+const MEMORY_FACTOR: usize = 4;
+/// Bytes that any answer may take besides. Short ones are made of few, large objects.
+const MEMORY_FLOOR: usize = 8 << 20;
+/// Values that are decoded between two checks of the time.
+const CHECK_INTERVAL: u32 = 1024;
 
-/// One pass over a body.
-pub(crate) struct Pass {
-    /// Whether an element that cannot be read is left out, instead of being an error.
+/// One decoding pass over a body.
+pub(super) struct Pass {
+    /// Elements of lists that cannot be decoded are skipped, instead of being an error.
     salvage: bool,
-    /// In how many lists the pass is.
+    /// Number of lists around the current value.
     depth: Cell<usize>,
-    dropped: RefCell<Dropped>,
-    /// How many bytes may still be allocated.
-    room: Cell<usize>,
-    /// How many values are read until the next look at the time.
-    step: Cell<u32>,
+    skipped: RefCell<Skipped>,
+    /// Bytes that may still be allocated.
+    memory_left: Cell<usize>,
+    /// Values until the next check of the time.
+    values_until_check: Cell<u32>,
     observer: Option<Arc<dyn Observer>>,
-    /// Why nothing more is read.
-    stopped: Cell<Option<&'static str>>,
+    /// The reason for which the pass ended early.
+    stop_reason: Cell<Option<&'static str>>,
 }
 
-/// A pass without limits, in which an element that cannot be read is an error.
+/// A pass without limits, in which an element that cannot be decoded is an error.
 impl Default for Pass {
     fn default() -> Self {
         Self {
             salvage: false,
             depth: Cell::default(),
-            dropped: RefCell::default(),
-            room: Cell::new(usize::MAX),
-            step: Cell::new(STEP),
+            skipped: RefCell::default(),
+            memory_left: Cell::new(usize::MAX),
+            values_until_check: Cell::new(CHECK_INTERVAL),
             observer: None,
-            stopped: Cell::default(),
+            stop_reason: Cell::default(),
         }
     }
 }
 
 impl Pass {
-    /// A pass over an answer of so many bytes, which takes `copied` more already.
-    pub(crate) fn over(answer: usize, copied: usize, observer: Option<Arc<dyn Observer>>) -> Self {
-        let room = answer.saturating_mul(TIMES - 1).saturating_add(FLOOR);
+    /// Creates a pass over a body of `length` bytes, of which a copy takes `copied` more.
+    pub(super) fn for_body(
+        length: usize,
+        copied: usize,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Self {
+        let memory = length
+            .saturating_mul(MEMORY_FACTOR - 1)
+            .saturating_add(MEMORY_FLOOR);
         Self {
-            room: Cell::new(room.saturating_sub(copied)),
+            memory_left: Cell::new(memory.saturating_sub(copied)),
             observer,
             ..Self::default()
         }
     }
 
-    /// The same, and the elements of lists that cannot be read are left out.
-    pub(crate) fn salvaging(self) -> Self {
+    /// Skips the elements of lists that cannot be decoded.
+    pub(super) fn with_salvage(self) -> Self {
         Self {
             salvage: true,
             ..self
         }
     }
 
-    /// Takes so many bytes of the memory that an answer may take.
-    pub(crate) fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
-        match self.room.get().checked_sub(bytes) {
-            Some(room) => {
-                self.room.set(room);
+    /// Takes bytes from the memory that the body may use.
+    pub(super) fn allocate<E: Error>(&self, bytes: usize) -> Result<(), E> {
+        match self.memory_left.get().checked_sub(bytes) {
+            Some(left) => {
+                self.memory_left.set(left);
                 Ok(())
             }
             None => Err(self.stop("it takes more than 4 times its length in memory")),
         }
     }
 
-    /// Gives bytes back.
-    pub(crate) fn give_back(&self, bytes: usize) {
-        self.room.set(self.room.get().saturating_add(bytes));
+    /// Returns bytes to the memory that the body may use.
+    pub(super) fn release(&self, bytes: usize) {
+        self.memory_left
+            .set(self.memory_left.get().saturating_add(bytes));
     }
 
-    /// As much may be allocated again as before something that is not kept.
-    pub(crate) fn restore(&self, room: usize) {
-        self.room.set(room);
+    /// Returns the memory of an element that is not kept: `left` is what was left before it.
+    pub(super) fn reset_memory_left(&self, left: usize) {
+        self.memory_left.set(left);
     }
 
-    /// How many bytes are left.
-    pub(crate) fn room(&self) -> usize {
-        self.room.get()
+    /// Returns the bytes that may still be allocated.
+    pub(super) fn memory_left(&self) -> usize {
+        self.memory_left.get()
     }
 
-    /// Counts a value, and looks at the time now and then.
-    pub(crate) fn count<E: Error>(&self) -> Result<(), E> {
-        let left = self.step.get() - 1;
+    /// Counts a value, and checks the time once every [`CHECK_INTERVAL`] values.
+    pub(super) fn count_value<E: Error>(&self) -> Result<(), E> {
+        let left = self.values_until_check.get() - 1;
         if left > 0 {
-            self.step.set(left);
+            self.values_until_check.set(left);
             return Ok(());
         }
-        self.step.set(STEP);
+        self.values_until_check.set(CHECK_INTERVAL);
         match &self.observer {
             Some(observer) if observer.is_late() => {
                 Err(self.stop("time ran out while it was decoded"))
@@ -109,59 +116,59 @@ impl Pass {
     }
 
     #[cold]
-    fn stop<E: Error>(&self, why: &'static str) -> E {
-        self.stopped.set(Some(why));
-        E::custom(why)
+    fn stop<E: Error>(&self, reason: &'static str) -> E {
+        self.stop_reason.set(Some(reason));
+        E::custom(reason)
     }
 
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.get().is_some()
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop_reason.get().is_some()
     }
 
-    /// Goes on only if nothing stopped the pass, which no salvaging helps against.
-    pub(crate) fn go_on<E: Error>(&self) -> Result<(), E> {
-        match self.stopped.get() {
-            Some(why) => Err(E::custom(why)),
+    /// Fails if the pass was stopped: skipping elements does not help against that.
+    pub(super) fn check_stopped<E: Error>(&self) -> Result<(), E> {
+        match self.stop_reason.get() {
+            Some(reason) => Err(E::custom(reason)),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn salvages(&self) -> bool {
+    pub(super) fn is_salvaging(&self) -> bool {
         self.salvage
     }
 
-    /// Goes into a list, for as long as the result lives.
-    pub(crate) fn enter(&self) -> Level<'_> {
+    /// Enters a list until the result is dropped.
+    pub(super) fn enter_list(&self) -> ListDepth<'_> {
         self.depth.set(self.depth.get() + 1);
-        Level(self)
+        ListDepth(self)
     }
 
-    /// What was left out.
-    pub(crate) fn end(self) -> Dropped {
-        self.dropped.into_inner()
+    /// Ends the pass and returns what it skipped.
+    pub(super) fn finish(self) -> Skipped {
+        self.skipped.into_inner()
     }
 }
 
-/// A list that is being read.
-pub(crate) struct Level<'a>(&'a Pass);
+/// The current list of a pass; leaves it when dropped.
+pub(super) struct ListDepth<'a>(&'a Pass);
 
-impl Level<'_> {
-    /// Counts an element that is left out, because of an error or because it is `null`.
+impl ListDepth<'_> {
+    /// Counts an element that is skipped, because of an error or because it is `null`.
     #[cold]
-    pub(crate) fn dropped(&self, error: Option<String>) {
-        let mut dropped = self.0.dropped.borrow_mut();
+    pub(super) fn skip(&self, error: Option<String>) {
+        let mut skipped = self.0.skipped.borrow_mut();
         if self.0.depth.get() == 1 {
-            dropped.rows += 1;
+            skipped.rows += 1;
         } else {
-            dropped.nested += 1;
+            skipped.nested += 1;
         }
-        if dropped.first_error.is_none() {
-            dropped.first_error = error.as_deref().map(skipped::unquoted);
+        if skipped.first_error.is_none() {
+            skipped.first_error = error.as_deref().map(strip_quoted_text);
         }
     }
 }
 
-impl Drop for Level<'_> {
+impl Drop for ListDepth<'_> {
     fn drop(&mut self) {
         self.0.depth.set(self.0.depth.get() - 1);
     }

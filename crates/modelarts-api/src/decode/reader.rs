@@ -1,8 +1,8 @@
-//! Where a value goes, and the one reader of all values.
+//! The visitor that decodes any JSON value into any slot.
 //!
-//! serde reads a value with a visitor for each type. A job is made of a hundred types, so
-//! that reading one went through a hundred copies of the same code, and most of what they
-//! cost was fetching it. Here the kind of the type is data, and the reader is one.
+//! serde derives a visitor for each type. A job is made of a hundred types, so that reading one
+//! went through a hundred copies of the same code, and most of the time was spent on fetching
+//! it. Here the kind of the type is data, and there is one visitor.
 
 use std::fmt;
 
@@ -10,32 +10,32 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error, Expected, IgnoredAny, MapAccess, SeqAccess, Unexpected,
     Visitor,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
-    pass::{Level, Pass},
-    slot::{List, Nested, Object, Table, Target},
+    pass::{ListDepth, Pass},
+    slot::{JsonMap, List, Map, Object, ObjectSlot, Slot},
 };
 
-/// Reads a value into a place.
+/// Decodes a value into a slot.
 pub(super) struct Reader<'a, 'p> {
-    place: Target<'a>,
+    slot: Slot<'a>,
     pass: &'p Pass,
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
-    pub(super) fn new(place: Target<'a>, pass: &'p Pass) -> Self {
-        Self { place, pass }
+    pub(super) fn new(slot: Slot<'a>, pass: &'p Pass) -> Self {
+        Self { slot, pass }
     }
 
     #[cold]
     fn wrong_type<E: Error>(&self, found: Unexpected<'_>) -> E {
-        E::invalid_type(found, &self.place)
+        E::invalid_type(found, &self.slot)
     }
 
     #[cold]
     fn wrong_value<E: Error>(&self, found: Unexpected<'_>) -> E {
-        E::invalid_value(found, &self.place)
+        E::invalid_value(found, &self.slot)
     }
 }
 
@@ -51,22 +51,22 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Expected::fmt(&self.place, f)
+        Expected::fmt(&self.slot, f)
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.place.nothing();
+        self.slot.clear();
         Ok(())
     }
 
     fn visit_bool<E: Error>(mut self, v: bool) -> Result<(), E> {
-        match &mut self.place {
-            Target::Text(slot) => **slot = Some(v.to_string()),
-            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
-            Target::Integer(slot) => **slot = Some(i64::from(v)),
-            Target::Flag(slot) => **slot = Some(v),
-            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
-            Target::Number(_) | Target::Object(_) | Target::List(_) | Target::Table(_) => {
+        match &mut self.slot {
+            Slot::Text(slot) => **slot = Some(v.to_string()),
+            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
+            Slot::Integer(slot) => **slot = Some(i64::from(v)),
+            Slot::Boolean(slot) => **slot = Some(v),
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
+            Slot::Number(_) | Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
                 return Err(self.wrong_type(Unexpected::Bool(v)));
             }
         }
@@ -74,18 +74,18 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 
     fn visit_i64<E: Error>(mut self, v: i64) -> Result<(), E> {
-        match &mut self.place {
-            Target::Text(slot) => **slot = Some(v.to_string()),
-            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
-            Target::Integer(slot) => **slot = Some(v),
+        match &mut self.slot {
+            Slot::Text(slot) => **slot = Some(v.to_string()),
+            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
+            Slot::Integer(slot) => **slot = Some(v),
             #[allow(clippy::cast_precision_loss)]
-            Target::Number(slot) => **slot = Some(v as f64),
-            Target::Flag(slot) => match v {
+            Slot::Number(slot) => **slot = Some(v as f64),
+            Slot::Boolean(slot) => match v {
                 0 | 1 => **slot = Some(v == 1),
                 _ => return Err(self.wrong_value(Unexpected::Signed(v))),
             },
-            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
-            Target::Object(_) | Target::List(_) | Target::Table(_) => {
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
+            Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
                 return Err(self.wrong_type(Unexpected::Signed(v)));
             }
         }
@@ -96,16 +96,16 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
         if let Ok(v) = i64::try_from(v) {
             return self.visit_i64(v);
         }
-        match &mut self.place {
-            Target::Text(slot) => **slot = Some(v.to_string()),
-            Target::Word(word) => word.set(&v.to_string()).map_err(E::custom)?,
+        match &mut self.slot {
+            Slot::Text(slot) => **slot = Some(v.to_string()),
+            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
             #[allow(clippy::cast_precision_loss)]
-            Target::Number(slot) => **slot = Some(v as f64),
-            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
-            Target::Integer(_) | Target::Flag(_) => {
+            Slot::Number(slot) => **slot = Some(v as f64),
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
+            Slot::Integer(_) | Slot::Boolean(_) => {
                 return Err(self.wrong_value(Unexpected::Unsigned(v)));
             }
-            Target::Object(_) | Target::List(_) | Target::Table(_) => {
+            Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
                 return Err(self.wrong_type(Unexpected::Unsigned(v)));
             }
         }
@@ -113,16 +113,18 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 
     fn visit_f64<E: Error>(mut self, v: f64) -> Result<(), E> {
-        match &mut self.place {
-            Target::Text(slot) => **slot = Some(Value::from(v).to_string()),
-            Target::Word(word) => word.set(&Value::from(v).to_string()).map_err(E::custom)?,
-            Target::Integer(slot) => match whole(v) {
+        match &mut self.slot {
+            Slot::Text(slot) => **slot = Some(Value::from(v).to_string()),
+            Slot::FromText(text) => text
+                .set_text(&Value::from(v).to_string())
+                .map_err(E::custom)?,
+            Slot::Integer(slot) => match whole_number(v) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Float(v))),
             },
-            Target::Number(slot) => **slot = Some(v),
-            Target::Any(slot) | Target::Cell(slot) => **slot = Some(v.into()),
-            Target::Flag(_) | Target::Object(_) | Target::List(_) | Target::Table(_) => {
+            Slot::Number(slot) => **slot = Some(v),
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
+            Slot::Boolean(_) | Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
                 return Err(self.wrong_type(Unexpected::Float(v)));
             }
         }
@@ -130,55 +132,55 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 
     fn visit_str<E: Error>(mut self, v: &str) -> Result<(), E> {
-        match &mut self.place {
-            Target::Text(slot) => {
-                self.pass.take(v.len())?;
+        match &mut self.slot {
+            Slot::Text(slot) => {
+                self.pass.allocate(v.len())?;
                 **slot = Some(v.to_owned());
             }
-            Target::Word(word) => {
-                self.pass.take(v.len())?;
-                word.set(v).map_err(E::custom)?;
+            Slot::FromText(text) => {
+                self.pass.allocate(v.len())?;
+                text.set_text(v).map_err(E::custom)?;
             }
-            Target::Any(slot) | Target::Cell(slot) => {
-                self.pass.take(v.len())?;
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => {
+                self.pass.allocate(v.len())?;
                 **slot = Some(v.into());
             }
-            Target::List(list) if !v.is_empty() => {
-                return only(*list, self.pass, |reader| reader.visit_str(v));
+            Slot::List(list) if !v.is_empty() => {
+                return read_only_element(*list, self.pass, |reader| reader.visit_str(v));
             }
-            _ if v.trim().is_empty() => self.place.nothing(),
-            Target::Integer(slot) => match integer(v.trim()) {
+            _ if v.trim().is_empty() => self.slot.clear(),
+            Slot::Integer(slot) => match parse_integer(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Target::Number(slot) => match number(v.trim()) {
+            Slot::Number(slot) => match parse_number(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Target::Flag(slot) => match flag(v.trim()) {
+            Slot::Boolean(slot) => match parse_boolean(v.trim()) {
                 Some(v) => **slot = Some(v),
                 None => return Err(self.wrong_value(Unexpected::Str(v))),
             },
-            Target::Object(_) | Target::Table(_) | Target::List(_) => {
+            Slot::Object(_) | Slot::Map(_) | Slot::List(_) => {
                 return Err(self.wrong_type(Unexpected::Str(v)));
             }
         }
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        match self.place {
-            Target::Object(slot) => nested(slot, self.pass, map),
-            Target::Table(table) => {
-                table.begin();
-                entries(table, self.pass, map)
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
+        match self.slot {
+            Slot::Object(object) => read_object(object, self.pass, members),
+            Slot::Map(map) => {
+                map.begin();
+                read_entries(map, self.pass, members)
             }
             // A list of one, written as its element.
-            Target::List(list) => alone(list, self.pass, map),
-            Target::Any(slot) | Target::Cell(slot) => {
-                let mut members = Map::new();
-                entries(&mut members, self.pass, map)?;
-                *slot = Some(Value::Object(members));
+            Slot::List(list) => read_object_as_list(list, self.pass, members),
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => {
+                let mut object = JsonMap::new();
+                read_entries(&mut object, self.pass, members)?;
+                *slot = Some(Value::Object(object));
                 Ok(())
             }
             _ => Err(self.wrong_type(Unexpected::Map)),
@@ -186,14 +188,14 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        match &mut self.place {
-            Target::List(list) => elements(*list, self.pass, seq),
-            Target::Object(slot) => {
+        match &mut self.slot {
+            Slot::List(list) => read_list(*list, self.pass, seq),
+            Slot::Object(slot) => {
                 // An empty object reaches the wire as `[]` where the sender's language has
                 // one type for both, and some documents write an object as a list of one.
-                let only = Reader::new(Target::Object(&mut **slot), self.pass);
+                let only = Reader::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
-                    slot.nothing();
+                    slot.clear();
                 }
                 match seq.next_element::<IgnoredAny>()? {
                     None => Ok(()),
@@ -201,10 +203,10 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
                 }
             }
             // `environments` is documented as a list of maps in answers.
-            Target::Table(table) => tables(*table, self.pass, seq),
-            Target::Any(slot) | Target::Cell(slot) => {
+            Slot::Map(map) => read_maps(*map, self.pass, seq),
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut items = Vec::new();
-                cells(&mut items, self.pass, seq)?;
+                read_any_list(&mut items, self.pass, seq)?;
                 **slot = Some(Value::Array(items));
                 Ok(())
             }
@@ -215,18 +217,18 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
 
 // -------------------------------------------------------------------- objects
 
-/// Finds the field that a name stands for.
-struct Field<'a>(&'a mut dyn Object);
+/// Decodes the name of a field to its slot.
+struct FieldName<'a>(&'a mut dyn Object);
 
-impl<'de, 'a> DeserializeSeed<'de> for Field<'a> {
-    type Value = Option<Target<'a>>;
+impl<'de, 'a> DeserializeSeed<'de> for FieldName<'a> {
+    type Value = Option<Slot<'a>>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl<'a> Visitor<'_> for Field<'a> {
-    type Value = Option<Target<'a>>;
+impl<'a> Visitor<'_> for FieldName<'a> {
+    type Value = Option<Slot<'a>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
@@ -236,96 +238,96 @@ impl<'a> Visitor<'_> for Field<'a> {
     }
 }
 
-/// Reads all fields into an object that is empty.
-fn fill<'de, A: MapAccess<'de>>(
+/// Decodes all fields of an object.
+fn read_fields<'de, A: MapAccess<'de>>(
     object: &mut dyn Object,
     pass: &Pass,
     mut map: A,
 ) -> Result<(), A::Error> {
-    while let Some(field) = map.next_key_seed(Field(object))? {
+    while let Some(field) = map.next_key_seed(FieldName(object))? {
         match field {
-            Some(place) => map.next_value_seed(Reader::new(place, pass))?,
+            Some(slot) => map.next_value_seed(Reader::new(slot, pass))?,
             None => map.next_value::<IgnoredAny>().map(drop)?,
         }
     }
     Ok(())
 }
 
-/// Reads an object into its place.
-pub(super) fn nested<'de, A: MapAccess<'de>>(
-    slot: &mut dyn Nested,
+/// Decodes an object into its slot.
+pub(super) fn read_object<'de, A: MapAccess<'de>>(
+    slot: &mut dyn ObjectSlot,
     pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
-    pass.count()?;
-    pass.take(slot.heap())?;
+    pass.count_value()?;
+    pass.allocate(slot.heap_size())?;
     let mut map = Some(map);
     let mut outcome = Ok(());
-    let made = slot.make(&mut |object| {
+    let made = slot.fill(&mut |object| {
         if let Some(map) = map.take() {
-            outcome = fill(object, pass, map);
+            outcome = read_fields(object, pass, map);
         }
     });
-    // What stopped the reading counts, not what is missing because of it.
+    // The error that stopped the reading comes before a field that is missing because of it.
     outcome?;
     made.map_err(A::Error::missing_field)
 }
 
-// ------------------------------------------------------------- lists and tables
+// ------------------------------------------------------------- lists and maps
 
-/// Reads the elements of a list.
-pub(super) fn elements<'de, A: SeqAccess<'de>>(
+/// Decodes the elements of a list.
+fn read_list<'de, A: SeqAccess<'de>>(
     list: &mut dyn List,
     pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
-    let level = pass.enter();
+    let depth = pass.enter_list();
     list.begin();
-    if pass.salvages() {
+    if pass.is_salvaging() {
         loop {
-            let before = pass.room();
+            let before = pass.memory_left();
             let mut element = None;
-            let next = Reader::new(Target::Cell(&mut element), pass);
+            let next = Reader::new(Slot::AnyOrNull(&mut element), pass);
             if seq.next_element_seed(next)?.is_none() {
                 return Ok(());
             }
-            let held = before - pass.room();
-            make_room(list, pass)?;
-            if salvage(list, pass, &level, element.unwrap_or_default())? {
-                pass.give_back(held);
+            let held = before - pass.memory_left();
+            reserve(list, pass)?;
+            if salvage_element(list, pass, &depth, element.unwrap_or_default())? {
+                pass.release(held);
             } else {
-                pass.restore(before);
+                pass.reset_memory_left(before);
             }
         }
     }
     loop {
-        let before = pass.room();
-        make_room(list, pass)?;
+        let before = pass.memory_left();
+        reserve(list, pass)?;
         let mut outcome = Ok(None);
-        let added = list.add(&mut |place| {
-            outcome = seq.next_element_seed(Reader::new(place, pass));
+        let added = list.push_with(&mut |slot| {
+            outcome = seq.next_element_seed(Reader::new(slot, pass));
             matches!(outcome, Ok(Some(())))
         });
         if outcome?.is_none() {
             return Ok(());
         }
         if !added {
-            level.dropped(None);
-            pass.restore(before);
+            depth.skip(None);
+            pass.reset_memory_left(before);
         }
     }
 }
 
-/// Reads the elements of a list of any JSON.
-pub(super) fn cells<'de, A: SeqAccess<'de>>(
+/// Decodes the elements of a list of any JSON.
+fn read_any_list<'de, A: SeqAccess<'de>>(
     items: &mut Vec<Value>,
     pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
     loop {
-        make_room(items, pass)?;
+        reserve(items, pass)?;
         let mut item = None;
-        let next = Reader::new(Target::Cell(&mut item), pass);
+        let next = Reader::new(Slot::AnyOrNull(&mut item), pass);
         if seq.next_element_seed(next)?.is_none() {
             return Ok(());
         }
@@ -333,20 +335,20 @@ pub(super) fn cells<'de, A: SeqAccess<'de>>(
     }
 }
 
-/// Takes the memory for one more element.
-fn make_room<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
-    pass.count()?;
+/// Takes memory for one more element from what the body may use.
+fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
+    pass.count_value()?;
     let (needed, freed) = list.growth();
     if needed > 0 {
         // The elements are moved: for a moment there are both.
-        pass.take(needed)?;
-        pass.give_back(freed);
+        pass.allocate(needed)?;
+        pass.release(freed);
     }
     Ok(())
 }
 
-/// Reads the only element of a list, which comes without one.
-pub(super) fn only<E>(
+/// Decodes the only element of a list, which comes without the list.
+fn read_only_element<E>(
     list: &mut dyn List,
     pass: &Pass,
     read: impl FnOnce(Reader<'_, '_>) -> Result<(), E>,
@@ -354,66 +356,67 @@ pub(super) fn only<E>(
     list.begin();
     let mut read = Some(read);
     let mut outcome = Ok(());
-    list.add(&mut |place| {
+    list.push_with(&mut |slot| {
         if let Some(read) = read.take() {
-            outcome = read(Reader::new(place, pass));
+            outcome = read(Reader::new(slot, pass));
         }
         outcome.is_ok()
     });
     outcome
 }
 
-/// Reads an object that comes instead of a list of it alone.
-pub(super) fn alone<'de, A: MapAccess<'de>>(
+/// Decodes an object that comes instead of a list of it alone.
+fn read_object_as_list<'de, A: MapAccess<'de>>(
     list: &mut dyn List,
     pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
-    let level = pass.enter();
-    if !pass.salvages() {
-        return only(list, pass, |reader| reader.visit_map(map));
+    let depth = pass.enter_list();
+    if !pass.is_salvaging() {
+        return read_only_element(list, pass, |reader| reader.visit_map(map));
     }
     list.begin();
     let mut element = None;
-    Reader::new(Target::Cell(&mut element), pass).visit_map(map)?;
-    salvage(list, pass, &level, element.unwrap_or_default())?;
+    Reader::new(Slot::AnyOrNull(&mut element), pass).visit_map(map)?;
+    salvage_element(list, pass, &depth, element.unwrap_or_default())?;
     Ok(())
 }
 
-/// Reads one element, and says whether it was added; what cannot be read is left out.
-fn salvage<E: Error>(
+/// Decodes one element of a list, and returns whether it was added: an element that cannot be
+/// decoded is skipped.
+fn salvage_element<E: Error>(
     list: &mut dyn List,
     pass: &Pass,
-    level: &Level<'_>,
+    depth: &ListDepth<'_>,
     element: Value,
 ) -> Result<bool, E> {
     let mut element = Some(element);
     let mut outcome = Ok(());
-    let added = list.add(&mut |place| {
+    let added = list.push_with(&mut |slot| {
         if let Some(element) = element.take() {
-            outcome = Reader::new(place, pass).deserialize(element);
+            outcome = Reader::new(slot, pass).deserialize(element);
         }
         outcome.is_ok()
     });
     if !added {
-        level.dropped(outcome.err().map(|error| error.to_string()));
+        depth.skip(outcome.err().map(|error| error.to_string()));
     }
-    pass.go_on()?;
+    pass.check_stopped()?;
     Ok(added)
 }
 
-/// Reads names with values.
-pub(super) fn entries<'de, A: MapAccess<'de>>(
-    table: &mut dyn Table,
+/// Decodes the entries of a map.
+fn read_entries<'de, A: MapAccess<'de>>(
+    map: &mut dyn Map,
     pass: &Pass,
-    mut map: A,
+    mut entries: A,
 ) -> Result<(), A::Error> {
-    while let Some(name) = map.next_key::<String>()? {
-        pass.count()?;
-        pass.take(name.len() + table.growth())?;
+    while let Some(name) = entries.next_key::<String>()? {
+        pass.count_value()?;
+        pass.allocate(name.len() + map.growth())?;
         let mut outcome = Ok(());
-        table.put(name, &mut |place| {
-            outcome = map.next_value_seed(Reader::new(place, pass));
+        map.insert_with(name, &mut |slot| {
+            outcome = entries.next_value_seed(Reader::new(slot, pass));
             outcome.is_ok()
         });
         outcome?;
@@ -421,37 +424,37 @@ pub(super) fn entries<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Reads a list of tables into one.
-pub(super) fn tables<'de, A: SeqAccess<'de>>(
-    table: &mut dyn Table,
+/// Decodes a list of maps into one map.
+fn read_maps<'de, A: SeqAccess<'de>>(
+    map: &mut dyn Map,
     pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
-    table.begin();
-    while seq.next_element_seed(More { table, pass })?.is_some() {}
+    map.begin();
+    while seq.next_element_seed(MoreEntries { map, pass })?.is_some() {}
     Ok(())
 }
 
-/// Reads a table into one that has entries already.
-struct More<'a> {
-    table: &'a mut dyn Table,
+/// Decodes a map into one that has entries already.
+struct MoreEntries<'a> {
+    map: &'a mut dyn Map,
     pass: &'a Pass,
 }
 
-impl<'de> DeserializeSeed<'de> for More<'_> {
+impl<'de> DeserializeSeed<'de> for MoreEntries<'_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for More<'_> {
+impl<'de> Visitor<'de> for MoreEntries<'_> {
     type Value = ();
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        entries(self.table, self.pass, map)
+        read_entries(self.map, self.pass, map)
     }
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
@@ -460,25 +463,25 @@ impl<'de> Visitor<'de> for More<'_> {
 
 // ------------------------------------------------------------- text to values
 
-/// Reads an integer that a JSON parser may hand over as a float (`5.0`).
-fn whole(number: f64) -> Option<i64> {
+/// Converts a number without a fraction, which a JSON parser may return as a float (`5.0`).
+fn whole_number(number: f64) -> Option<i64> {
     // 2^53: up to here every integer has exactly one float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[allow(clippy::cast_possible_truncation)]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-fn integer(text: &str) -> Option<i64> {
-    let float = || text.parse().ok().and_then(whole);
+fn parse_integer(text: &str) -> Option<i64> {
+    let float = || text.parse().ok().and_then(whole_number);
     text.parse().ok().or_else(float)
 }
 
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     // Rust reads "NaN" and "inf"; JSON has no way to give them back.
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-fn flag(text: &str) -> Option<bool> {
+fn parse_boolean(text: &str) -> Option<bool> {
     let is = |known: &str| text.eq_ignore_ascii_case(known);
     if is("true") || is("1") {
         Some(true)

@@ -1,171 +1,175 @@
-//! Where a value goes, and what a type must have to be read.
+//! The slot that a JSON value is decoded into, and the traits of types that have one.
 
 use std::fmt;
 
 use serde::de::Expected;
 use serde_json::Value;
 
-/// Where a value goes, by its kind.
+/// An object with free keys and any values.
+pub(super) type JsonMap = serde_json::Map<String, Value>;
+
+/// A mutable reference to a value, with the kind of JSON that belongs there.
 #[non_exhaustive]
-pub enum Target<'a> {
-    /// Text; numbers and flags are taken as they are written.
+pub enum Slot<'a> {
+    /// Text; numbers and booleans are taken as they are written.
     Text(&'a mut Option<String>),
-    /// Text of a certain form.
-    Word(&'a mut dyn Word),
-    /// An integer, also as text, as a number without a fraction, or as a flag.
+    /// A type that is parsed from text.
+    FromText(&'a mut dyn FromText),
+    /// An integer, also as text, as a number without a fraction, or as a boolean.
     Integer(&'a mut Option<i64>),
     /// A number, also as text.
     Number(&'a mut Option<f64>),
-    /// A flag, also as 0, 1, or text.
-    Flag(&'a mut Option<bool>),
-    /// Any JSON; `null` is nothing.
+    /// A boolean, also as 0, 1, or text.
+    Boolean(&'a mut Option<bool>),
+    /// Any JSON; `null` leaves the slot empty.
     Any(&'a mut Option<Value>),
     /// Any JSON; `null` is a value.
-    Cell(&'a mut Option<Value>),
+    AnyOrNull(&'a mut Option<Value>),
     /// An object; also as a list of it alone.
-    Object(&'a mut dyn Nested),
+    Object(&'a mut dyn ObjectSlot),
     /// A list; also its only element.
     List(&'a mut dyn List),
-    /// Names with values; also as a list of such.
-    Table(&'a mut dyn Table),
+    /// A map with text as keys; also as a list of such.
+    Map(&'a mut dyn Map),
 }
 
-impl<'a> Target<'a> {
-    pub(crate) fn nothing(self) {
+impl Slot<'_> {
+    /// Empties the slot, as `null` does.
+    pub(super) fn clear(self) {
         match self {
-            Target::Text(slot) => *slot = None,
-            Target::Word(word) => word.nothing(),
-            Target::Integer(slot) => *slot = None,
-            Target::Number(slot) => *slot = None,
-            Target::Flag(slot) => *slot = None,
-            Target::Any(slot) => *slot = None,
-            Target::Cell(slot) => *slot = Some(Value::Null),
-            Target::Object(slot) => slot.nothing(),
-            Target::List(list) => list.nothing(),
-            Target::Table(table) => table.nothing(),
+            Slot::Text(value) => *value = None,
+            Slot::FromText(value) => value.clear(),
+            Slot::Integer(value) => *value = None,
+            Slot::Number(value) => *value = None,
+            Slot::Boolean(value) => *value = None,
+            Slot::Any(value) => *value = None,
+            Slot::AnyOrNull(value) => *value = Some(Value::Null),
+            Slot::Object(object) => object.clear(),
+            Slot::List(list) => list.clear(),
+            Slot::Map(map) => map.clear(),
         }
     }
 }
 
-/// What is said to be expected in a place.
-impl Expected for Target<'_> {
+/// Names the expected JSON in error messages.
+impl Expected for Slot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Target::Text(_) | Target::Word(_) => "text, also as a number or flag",
-            Target::Integer(_) => "an integer, also as text",
-            Target::Number(_) => "a number, also as text",
-            Target::Flag(_) => "a flag: true, false, 1, 0, or one of them as text",
-            Target::Any(_) | Target::Cell(_) => "any JSON",
-            Target::Object(_) | Target::Table(_) => "an object",
-            Target::List(_) => "a list",
+            Slot::Text(_) | Slot::FromText(_) => "text, also as a number or flag",
+            Slot::Integer(_) => "an integer, also as text",
+            Slot::Number(_) => "a number, also as text",
+            Slot::Boolean(_) => "a flag: true, false, 1, 0, or one of them as text",
+            Slot::Any(_) | Slot::AnyOrNull(_) => "any JSON",
+            Slot::Object(_) | Slot::Map(_) => "an object",
+            Slot::List(_) => "a list",
         })
     }
 }
 
-/// A type that can be read from every spelling that was seen for it.
-pub trait Lenient: Sized {
-    /// Where a value of this type goes. The slot stays or becomes empty when the service
-    /// says nothing (`null`, or blank text where a number or an object belongs).
-    fn place(slot: &mut Option<Self>) -> Target<'_>;
+/// A type that can be decoded from every spelling that was observed for it.
+pub trait Decode: Sized {
+    /// Returns the slot that a value of this type goes into. The value stays or becomes `None`
+    /// when the service sends `null`, or blank text where a number or an object belongs.
+    fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
-    /// As [`place`](Self::place), for a value inside a list or map. Where any JSON is
-    /// admitted, `null` is a value: leaving it out would shift the cells of a row.
-    fn element(slot: &mut Option<Self>) -> Target<'_> {
-        Self::place(slot)
+    /// As [`slot`](Self::slot), for an element of a list or map. Where any JSON is admitted,
+    /// `null` is a value: leaving it out would shift the cells of a row.
+    fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
+        Self::slot(value)
     }
 }
 
-/// What reads itself from text: enumerations and identifiers.
-pub trait Word {
-    /// Nothing was said.
-    fn nothing(&mut self);
+/// A slot for a type that is parsed from text: an enumeration or an identifier.
+pub trait FromText {
+    /// Empties the slot.
+    fn clear(&mut self);
 
-    /// Takes a text.
+    /// Parses a text into the slot.
     ///
     /// # Errors
-    /// Why it is none of these words.
-    fn set(&mut self, text: &str) -> Result<(), String>;
+    /// Why the text is no value of the type.
+    fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
-/// What has fields.
+/// A type with named fields.
 pub trait Object {
-    /// The field of this name, if there is one.
-    fn field(&mut self, name: &str) -> Option<Target<'_>>;
+    /// Returns the slot of the field with this name, if there is one.
+    fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
-/// Puts fields into an object.
-pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Object);
+/// A function that decodes fields into an object.
+pub type FillFields<'a> = &'a mut dyn FnMut(&mut dyn Object);
 
-/// What is made of fields.
-pub trait Make: Sized {
-    /// How many bytes one takes on the heap, without what its fields hold.
-    const HEAP: usize = 0;
+/// A type that is made from its fields.
+pub trait FromFields: Sized {
+    /// The bytes that a value takes on the heap, without what its fields hold.
+    const HEAP_SIZE: usize = 0;
 
-    /// Makes one of the fields that `fill` puts in.
+    /// Makes a value of the fields that `fill` decodes.
     ///
     /// # Errors
-    /// The name of a field that must be there and is not.
-    fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str>;
+    /// The name of a required field that is missing.
+    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str>;
 }
 
-/// A place for an object.
-pub trait Nested {
-    /// Nothing was said.
-    fn nothing(&mut self);
+/// A slot for an object.
+pub trait ObjectSlot {
+    /// Empties the slot.
+    fn clear(&mut self);
 
-    /// As [`Make::HEAP`].
-    fn heap(&self) -> usize;
+    /// As [`FromFields::HEAP_SIZE`].
+    fn heap_size(&self) -> usize;
 
-    /// As [`Make::make`].
+    /// As [`FromFields::from_fields`].
     ///
     /// # Errors
-    /// As [`Make::make`].
-    fn make(&mut self, fill: Fill<'_>) -> Result<(), &'static str>;
+    /// As [`FromFields::from_fields`].
+    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str>;
 }
 
-/// Reads one value into a place, and says whether that worked.
-pub type Read<'a> = &'a mut dyn FnMut(Target<'_>) -> bool;
+/// A function that decodes one value into a slot, and returns whether that worked.
+pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
-/// A list that grows by what is read.
+/// A slot for a list, which grows by the elements that are decoded.
 pub trait List {
-    /// Nothing was said.
-    fn nothing(&mut self);
-    /// Begins anew.
+    /// Empties the slot.
+    fn clear(&mut self);
+    /// Starts with an empty list.
     fn begin(&mut self);
-    /// How many bytes the space for one more element takes that must be made for it, and how
-    /// many bytes the space takes that there is until then; zeros while there is room.
+    /// Returns the bytes to allocate for one more element, and the bytes that this frees
+    /// afterwards; zeros while there is capacity.
     fn growth(&mut self) -> (usize, usize);
-    /// Adds the element that is read, if it says something.
-    fn add(&mut self, read: Read<'_>) -> bool;
+    /// Adds the element that `read` decodes, and returns whether there was one.
+    fn push_with(&mut self, read: ReadValue<'_>) -> bool;
 }
 
-/// Names with values, which grow by what is read.
-pub trait Table {
-    /// Nothing was said.
-    fn nothing(&mut self);
-    /// Begins anew.
+/// A slot for a map, which grows by the entries that are decoded.
+pub trait Map {
+    /// Empties the slot.
+    fn clear(&mut self);
+    /// Starts with an empty map.
     fn begin(&mut self);
-    /// How many bytes one more name with its value takes, without what they hold.
+    /// Returns the bytes that one more entry takes, without what its key and value hold.
     fn growth(&mut self) -> usize;
-    /// Adds the value that is read, if it says something.
-    fn put(&mut self, name: String, read: Read<'_>);
+    /// Adds an entry with the value that `read` decodes, if there is one.
+    fn insert_with(&mut self, name: String, read: ReadValue<'_>);
 }
 
-/// What holds nothing but a list or a table.
+/// A type that holds nothing but a list or a map.
 pub trait Wrapper {
-    /// What it holds.
+    /// The list or map.
     type Inner: Default;
-    /// Wraps it.
+    /// Wraps a list or map.
     fn wrap(inner: Self::Inner) -> Self;
-    /// What is inside.
+    /// Returns the list or map inside.
     fn inner(&mut self) -> &mut Self::Inner;
 }
 
-/// What a field holds: something, or nothing.
-pub trait Slot {
-    /// Where its value goes.
-    fn place(&mut self) -> Target<'_>;
+/// The type of a field, which may hold nothing.
+pub trait FieldValue {
+    /// Returns the slot of the field.
+    fn slot(&mut self) -> Slot<'_>;
 
-    /// Whether there is nothing to write.
-    fn is_vacant(&self) -> bool;
+    /// Returns whether the field holds nothing, so that it is not written.
+    fn is_absent(&self) -> bool;
 }

@@ -1,148 +1,150 @@
-//! The types that can be read.
+//! The types that fields of generated structs have.
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::slot::{
-    Fill, Lenient, List, Make, Nested, Object, Read, Slot, Table, Target, Word, Wrapper,
+    Decode, FieldValue, FillFields, FromFields, FromText, JsonMap, List, Map, Object, ObjectSlot,
+    ReadValue, Slot, Wrapper,
 };
 
-impl Lenient for String {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Text(slot)
+impl Decode for String {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Text(value)
     }
 }
 
-impl Lenient for i64 {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Integer(slot)
+impl Decode for i64 {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Integer(value)
     }
 }
 
-impl Lenient for f64 {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Number(slot)
+impl Decode for f64 {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Number(value)
     }
 }
 
-impl Lenient for bool {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Flag(slot)
+impl Decode for bool {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Boolean(value)
     }
 }
 
-impl Lenient for Value {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Any(slot)
+impl Decode for Value {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Any(value)
     }
-    fn element(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Cell(slot)
-    }
-}
-
-impl<T: Lenient> Lenient for Vec<T> {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::List(slot)
+    fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::AnyOrNull(value)
     }
 }
 
-impl<T: Lenient> Lenient for BTreeMap<String, T> {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Table(slot)
+impl<T: Decode> Decode for Vec<T> {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::List(value)
     }
 }
 
-impl Lenient for Map<String, Value> {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Table(slot)
+impl<T: Decode> Decode for BTreeMap<String, T> {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Map(value)
     }
 }
 
-impl<T: Object + Default> Lenient for Box<T> {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Object(slot)
+impl Decode for JsonMap {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Map(value)
     }
 }
 
-impl<T: FromStr<Err: Display>> Word for Option<T> {
-    fn nothing(&mut self) {
+impl<T: Object + Default> Decode for Box<T> {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::Object(value)
+    }
+}
+
+impl<T: FromStr<Err: Display>> FromText for Option<T> {
+    fn clear(&mut self) {
         *self = None;
     }
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set_text(&mut self, text: &str) -> Result<(), String> {
         *self = Some(text.parse().map_err(|error: T::Err| error.to_string())?);
         Ok(())
     }
 }
 
-impl<T: Object + Default> Make for Box<T> {
-    const HEAP: usize = size_of::<T>();
+impl<T: Object + Default> FromFields for Box<T> {
+    const HEAP_SIZE: usize = size_of::<T>();
 
-    fn make(slot: &mut Option<Self>, fill: Fill<'_>) -> Result<(), &'static str> {
-        fill(&mut **slot.insert(Self::default()));
+    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str> {
+        fill(&mut **value.insert(Self::default()));
         Ok(())
     }
 }
 
-/// [`Make::make`] where all fields may be missing, which is what the service sends.
-pub fn in_place<T: Object + Default>(
-    slot: &mut Option<T>,
-    fill: Fill<'_>,
+/// As [`FromFields::from_fields`] for a type whose fields may all be missing, as those of
+/// answers may.
+pub fn fill_in_place<T: Object + Default>(
+    value: &mut Option<T>,
+    fill: FillFields<'_>,
 ) -> Result<(), &'static str> {
-    fill(slot.insert(T::default()));
+    fill(value.insert(T::default()));
     Ok(())
 }
 
-impl<T: Make> Nested for Option<T> {
-    fn nothing(&mut self) {
+impl<T: FromFields> ObjectSlot for Option<T> {
+    fn clear(&mut self) {
         *self = None;
     }
-    fn heap(&self) -> usize {
-        T::HEAP
+    fn heap_size(&self) -> usize {
+        T::HEAP_SIZE
     }
-    fn make(&mut self, fill: Fill<'_>) -> Result<(), &'static str> {
-        T::make(self, fill)
+    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str> {
+        T::from_fields(self, fill)
     }
 }
 
-impl<T: Lenient> Slot for Option<T> {
-    fn place(&mut self) -> Target<'_> {
-        T::place(self)
+impl<T: Decode> FieldValue for Option<T> {
+    fn slot(&mut self) -> Slot<'_> {
+        T::slot(self)
     }
-    fn is_vacant(&self) -> bool {
+    fn is_absent(&self) -> bool {
         self.is_none()
     }
 }
 
-impl<T: Lenient> Slot for Vec<T> {
-    fn place(&mut self) -> Target<'_> {
-        Target::List(self)
+impl<T: Decode> FieldValue for Vec<T> {
+    fn slot(&mut self) -> Slot<'_> {
+        Slot::List(self)
     }
-    fn is_vacant(&self) -> bool {
+    fn is_absent(&self) -> bool {
         self.is_empty()
     }
 }
 
-impl<T: Lenient> Slot for BTreeMap<String, T> {
-    fn place(&mut self) -> Target<'_> {
-        Target::Table(self)
+impl<T: Decode> FieldValue for BTreeMap<String, T> {
+    fn slot(&mut self) -> Slot<'_> {
+        Slot::Map(self)
     }
-    fn is_vacant(&self) -> bool {
+    fn is_absent(&self) -> bool {
         self.is_empty()
     }
 }
 
-impl Slot for Map<String, Value> {
-    fn place(&mut self) -> Target<'_> {
-        Target::Table(self)
+impl FieldValue for JsonMap {
+    fn slot(&mut self) -> Slot<'_> {
+        Slot::Map(self)
     }
-    fn is_vacant(&self) -> bool {
+    fn is_absent(&self) -> bool {
         self.is_empty()
     }
 }
 
 /// [`List::growth`] of a `Vec`, which doubles its space.
-fn growth_of<T>(list: &Vec<T>) -> (usize, usize) {
+fn vec_growth<T>(list: &Vec<T>) -> (usize, usize) {
     if list.len() < list.capacity() {
         return (0, 0);
     }
@@ -150,28 +152,28 @@ fn growth_of<T>(list: &Vec<T>) -> (usize, usize) {
     ((2 * now).max(4 * size_of::<T>()), now)
 }
 
-/// [`Table::growth`] of a map. A table has nodes for eleven entries, which are half full in
-/// the worst case.
-fn growth_of_table<T>(is_empty: bool) -> usize {
+/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
+/// worst case.
+fn map_growth<T>(is_empty: bool) -> usize {
     size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
 }
 
-impl<T: Lenient> List for Vec<T> {
-    fn nothing(&mut self) {
+impl<T: Decode> List for Vec<T> {
+    fn clear(&mut self) {
         *self = Self::new();
     }
     fn begin(&mut self) {
         *self = Self::new();
     }
     fn growth(&mut self) -> (usize, usize) {
-        growth_of(self)
+        vec_growth(self)
     }
-    fn add(&mut self, read: Read<'_>) -> bool {
+    fn push_with(&mut self, read: ReadValue<'_>) -> bool {
         let mut slot = None;
         // An element that failed may be there in part.
-        let good = read(T::element(&mut slot));
+        let complete = read(T::element_slot(&mut slot));
         match slot {
-            Some(element) if good => {
+            Some(element) if complete => {
                 self.push(element);
                 true
             }
@@ -180,37 +182,37 @@ impl<T: Lenient> List for Vec<T> {
     }
 }
 
-impl<T: Lenient> Table for BTreeMap<String, T> {
-    fn nothing(&mut self) {
+impl<T: Decode> Map for BTreeMap<String, T> {
+    fn clear(&mut self) {
         self.clear();
     }
     fn begin(&mut self) {
         self.clear();
     }
     fn growth(&mut self) -> usize {
-        growth_of_table::<T>(self.is_empty())
+        map_growth::<T>(self.is_empty())
     }
-    fn put(&mut self, name: String, read: Read<'_>) {
+    fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
         let mut slot = None;
-        if read(T::element(&mut slot)) {
+        if read(T::element_slot(&mut slot)) {
             self.extend(slot.map(|value| (name, value)));
         }
     }
 }
 
-impl Table for Map<String, Value> {
-    fn nothing(&mut self) {
+impl Map for JsonMap {
+    fn clear(&mut self) {
         self.clear();
     }
     fn begin(&mut self) {
         self.clear();
     }
     fn growth(&mut self) -> usize {
-        growth_of_table::<Value>(self.is_empty())
+        map_growth::<Value>(self.is_empty())
     }
-    fn put(&mut self, name: String, read: Read<'_>) {
+    fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
         let mut slot = None;
-        if read(Value::element(&mut slot)) {
+        if read(Value::element_slot(&mut slot)) {
             self.extend(slot.map(|value| (name, value)));
         }
     }
@@ -236,7 +238,7 @@ impl<T> Wrapper for BTreeMap<String, T> {
     }
 }
 
-impl Wrapper for Map<String, Value> {
+impl Wrapper for JsonMap {
     type Inner = Self;
     fn wrap(inner: Self) -> Self {
         inner
@@ -246,13 +248,14 @@ impl Wrapper for Map<String, Value> {
     }
 }
 
-fn inner<W: Wrapper>(slot: &mut Option<W>) -> &mut W::Inner {
-    slot.get_or_insert_with(|| W::wrap(W::Inner::default()))
+fn inner<W: Wrapper>(wrapper: &mut Option<W>) -> &mut W::Inner {
+    wrapper
+        .get_or_insert_with(|| W::wrap(W::Inner::default()))
         .inner()
 }
 
 impl<W: Wrapper<Inner: List>> List for Option<W> {
-    fn nothing(&mut self) {
+    fn clear(&mut self) {
         *self = None;
     }
     fn begin(&mut self) {
@@ -261,13 +264,13 @@ impl<W: Wrapper<Inner: List>> List for Option<W> {
     fn growth(&mut self) -> (usize, usize) {
         inner(self).growth()
     }
-    fn add(&mut self, read: Read<'_>) -> bool {
-        inner(self).add(read)
+    fn push_with(&mut self, read: ReadValue<'_>) -> bool {
+        inner(self).push_with(read)
     }
 }
 
-impl<W: Wrapper<Inner: Table>> Table for Option<W> {
-    fn nothing(&mut self) {
+impl<W: Wrapper<Inner: Map>> Map for Option<W> {
+    fn clear(&mut self) {
         *self = None;
     }
     fn begin(&mut self) {
@@ -276,7 +279,7 @@ impl<W: Wrapper<Inner: Table>> Table for Option<W> {
     fn growth(&mut self) -> usize {
         inner(self).growth()
     }
-    fn put(&mut self, name: String, read: Read<'_>) {
-        inner(self).put(name, read);
+    fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
+        inner(self).insert_with(name, read);
     }
 }

@@ -1,6 +1,6 @@
 //! Generated bodies through every type that an answer has.
 
-use modelarts_api::decode::Dropped;
+use modelarts_api::decode::Skipped;
 use proptest::{
     collection::vec,
     prelude::{Strategy, any},
@@ -28,7 +28,7 @@ fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCas
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-fn left_out(dropped: &Dropped) -> usize {
+fn left_out(dropped: &Skipped) -> usize {
     dropped.rows + dropped.nested
 }
 
@@ -54,7 +54,7 @@ fn bodies_in_any_spelling_are_read_as_what_they_mean_and_stay_that() {
             assert_eq!(Some(&returned), case.returned.as_ref(), "{root} {body}");
             assert_eq!(left_out(&dropped), case.dropped, "{root} {body}");
             let again = trip(returned.to_string().as_bytes());
-            assert_eq!(again, Ok((returned, Dropped::default())), "{root} {body}");
+            assert_eq!(again, Ok((returned, Skipped::default())), "{root} {body}");
             Ok(())
         });
     }
@@ -73,7 +73,7 @@ fn spoilt_bodies_are_refused_or_read_and_then_stay_what_they_are() {
             match trip(body.as_bytes()) {
                 Ok((returned, _)) => {
                     let again = trip(returned.to_string().as_bytes());
-                    assert_eq!(again, Ok((returned, Dropped::default())), "{root} {body}");
+                    assert_eq!(again, Ok((returned, Skipped::default())), "{root} {body}");
                     reads.set(reads.get() + 1);
                 }
                 Err(error) => {
