@@ -472,7 +472,7 @@ pub use list_algorithms::ListAlgorithms;
 pub use logs::{LogAccess, LogItem, Logs};
 pub use metadata::Metadata;
 pub use metrics::Series;
-pub use modelarts_api::{self as api, Offset, decode::Dropped, types};
+pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
 pub use oidc::Oidc;
 pub use outcome::{Outcome, TerminatedBy};
 pub use page::{Page, Results};
