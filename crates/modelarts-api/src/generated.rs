@@ -9,7 +9,4 @@
     clippy::panic
 )]
 
-#[cfg(feature = "generate")]
 include!(concat!(env!("OUT_DIR"), "/modelarts.rs"));
-#[cfg(not(feature = "generate"))]
-include!("../generated/modelarts.rs");

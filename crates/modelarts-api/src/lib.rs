@@ -6,7 +6,7 @@
 //! [`Transport`] that it is given. Most programs want the crate `modelarts-ext`,
 //! which implements it and adds credentials, paging, waiting and following.
 //!
-//! It is generated at build time. With `default-features = false` the file in the
+//! It is generated at build time. With `default-features = false` the generated code in the
 //! package is compiled instead: the same code, without the time to build the generator.
 //!
 //! Generated code follows the description, with these differences, made at build
