@@ -1,5 +1,4 @@
-//! The seam, seen through generated operations with a transport that answers
-//! from memory.
+//! The transport, as generated operations use it, with one that answers from memory.
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -354,8 +353,8 @@ async fn the_observer_is_told_what_was_left_out() {
     #[derive(Default)]
     struct Notes(Mutex<Vec<(Bytes, Skipped)>>);
     impl Observer for Notes {
-        fn on_decoded(&self, body: &Bytes, dropped: &Skipped) {
-            self.0.lock().unwrap().push((body.clone(), dropped.clone()));
+        fn on_decoded(&self, body: &Bytes, skipped: &Skipped) {
+            self.0.lock().unwrap().push((body.clone(), skipped.clone()));
         }
     }
 
@@ -376,11 +375,11 @@ async fn the_observer_is_told_what_was_left_out() {
         .unwrap();
     assert_eq!(page.items.len(), 1);
     let notes = notes.0.lock().unwrap();
-    let [(body, dropped)] = notes.as_slice() else {
+    let [(body, skipped)] = notes.as_slice() else {
         panic!("told {} times", notes.len());
     };
     assert_eq!(body, BODY);
-    assert_eq!((dropped.rows, dropped.nested), (2, 1));
+    assert_eq!((skipped.rows, skipped.nested), (2, 1));
 }
 
 #[tokio::test]

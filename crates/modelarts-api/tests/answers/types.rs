@@ -22,7 +22,7 @@ pub fn of(name: &str) -> Trip {
 }
 
 fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {
-    let (value, dropped) = decode::body::<T>(body).map_err(|error| error.to_string())?;
+    let (value, skipped) = decode::body::<T>(body).map_err(|error| error.to_string())?;
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
-    Ok((value, dropped))
+    Ok((value, skipped))
 }
