@@ -13,7 +13,7 @@ use super::{
     error::Error,
     lower::Lowered,
     rewrite::syntax::{content, item_type, type_name},
-    tables,
+    tables::{fields, limits, operations},
 };
 
 /// A part of the generated file.
@@ -67,10 +67,10 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let mut operation_and_limit_tables = tables::operations::table(&lowered.operations);
-    operation_and_limit_tables.extend(tables::limits::table(&lowered.limits));
-    pieces.push(parsed("tables", operation_and_limit_tables)?);
-    pieces.push(parsed("fields", tables::fields::table(&lowered.fields))?);
+    let mut operation_and_limit_tables = operations::table(&lowered.operations);
+    operation_and_limit_tables.extend(limits::table(&lowered.limits));
+    pieces.push(parse_piece("tables", operation_and_limit_tables)?);
+    pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)
@@ -89,8 +89,8 @@ fn piece(name: &str, items: Vec<Item>) -> Piece {
     }
 }
 
-/// A piece of items that are not parsed yet.
-fn parsed(name: &str, items: TokenStream) -> Result<Piece, Error> {
+/// Parses the items of a piece.
+fn parse_piece(name: &str, items: TokenStream) -> Result<Piece, Error> {
     let file: File = syn::parse2(items).map_err(Error::new)?;
     Ok(piece(name, file.items))
 }

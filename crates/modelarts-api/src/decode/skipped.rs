@@ -1,4 +1,4 @@
-//! The elements of lists that decoding skips, and the observer that is told of them.
+//! The elements of lists that decoding skips, and the trait that observes decoding.
 
 use bytes::Bytes;
 
