@@ -146,9 +146,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Codegen(args) if args.check => {
             regenerate::check(&args.description, &args.snapshots)
         }
-        Command::Codegen(args) => {
-            regenerate::rewrite(&args.description, &args.snapshots)
-        }
+        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
         Command::Spec { description } => spec::check(&description),
         Command::Payload {
             schema,

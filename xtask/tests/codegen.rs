@@ -100,10 +100,7 @@ fn what_was_just_written_passes() {
     let project = Project::new();
     let (code, text) = project.check();
     assert_eq!(
-        (
-            code,
-            text.contains("snapshots are what")
-        ),
+        (code, text.contains("snapshots are what")),
         (0, true),
         "{text}"
     );
