@@ -9,12 +9,15 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-const GENERATED: &str = "../../crates/modelarts-api/generated/modelarts.rs";
+#[path = "../../crates/modelarts-api/codegen/snapshots.rs"]
+mod snapshots;
+
+const SNAPSHOTS: &str = "../../crates/modelarts-api/snapshots";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={GENERATED}");
-    let file = syn::parse_file(&fs::read_to_string(GENERATED)?)?;
+    println!("cargo::rerun-if-changed={SNAPSHOTS}");
+    let file = syn::parse_file(&snapshots::join(Path::new(SNAPSHOTS))?)?;
     let types = file.items.into_iter().find_map(|item| match item {
         Item::Mod(item) if item.ident == "types" => item.content,
         _ => None,

@@ -129,9 +129,6 @@ struct Codegen {
     /// Where the snapshots are
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
     snapshots: PathBuf,
-    /// The generated file that goes into the package
-    #[arg(long, value_name = "FILE", default_value_os_t = workspace::packaged())]
-    packaged: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -147,11 +144,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen(args) if args.check => {
-            regenerate::check(&args.description, &args.snapshots, &args.packaged)
+            regenerate::check(&args.description, &args.snapshots)
         }
-        Command::Codegen(args) => {
-            regenerate::rewrite(&args.description, &args.snapshots, &args.packaged)
-        }
+        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
         Command::Spec { description } => spec::check(&description),
         Command::Payload {
             schema,

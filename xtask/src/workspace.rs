@@ -30,11 +30,6 @@ pub fn lint() -> PathBuf {
     root().join("openapi/lint")
 }
 
-/// The generated file that is part of the package.
-pub fn packaged() -> PathBuf {
-    root().join("crates/modelarts-api/generated/modelarts.rs")
-}
-
 /// Where the emulator lists the operations that it models.
 pub fn emulated() -> PathBuf {
     root().join("crates/modelarts-emulator/src/operation.rs")

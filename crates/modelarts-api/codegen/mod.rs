@@ -1,69 +1,44 @@
 //! Compiles the OpenAPI description to Rust. Shared by the build script of
-//! `modelarts-api` and by `xtask`, which holds the result against its snapshots.
+//! `modelarts-api` and by `xtask`, which compares the result with its snapshots.
 //!
 //! 1. [`lower`]: a copy of the description loses what generated code must not
-//!    enforce; what it loses is kept as facts.
+//!    enforce; what it loses is kept in [`tables`].
 //! 2. progenitor makes Rust of the rest.
-//! 3. [`rewrite`]: decoding becomes lenient and fills objects in place, large objects of
-//!    answers are boxed, patterns become plain code, calls go through `crate::send`,
-//!    open enumerations and tables join, builders of types that only the service makes go
-//!    away.
+//! 3. [`rewrite`]: decoding becomes that of `crate::decode`, large objects of answers are boxed,
+//!    patterns become plain code, calls go through `crate::send`, open enumerations and tables
+//!    join, builders of types that only the service makes go away.
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
-mod boxing;
-mod call;
-mod docs;
-mod facts;
-mod fields;
+mod error;
 mod lower;
-mod object;
-mod open_enum;
-mod pattern;
 mod pieces;
 mod rewrite;
-mod spelling;
+// The build script includes this file by itself where it does not build the generator.
+#[allow(dead_code)]
+pub mod snapshots;
+mod tables;
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
 use serde_json::Value;
 
+use error::Error;
+pub use pieces::Piece;
 // The build script has no use for it, xtask has.
 #[allow(unused_imports)]
-pub use docs::SOURCES;
-pub use pieces::Piece;
-
-/// Why the description could not be compiled.
-#[derive(Debug)]
-pub struct Error(String);
-
-impl Error {
-    fn new(message: impl fmt::Display) -> Self {
-        Self(message.to_string())
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
+pub use tables::docs::SOURCES;
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
-    // Its own values refuse a key that comes twice; those of serde_json take the last one.
+    // Values of yaml_serde refuse a key that comes twice; those of serde_json take the last one.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
-/// The generated file, in pieces whose texts follow one another.
+/// Generates the file, in pieces whose texts follow one another.
 pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     let lowered = lower::lower(description)?;
     let openapi: openapiv3::OpenAPI =
@@ -101,7 +76,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     pieces::cut(rewrite::rewrite(file, &lowered)?, &lowered)
 }
 
-/// The whole generated file.
+/// Joins the pieces to the generated file.
 pub fn join(pieces: &[Piece]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
 }

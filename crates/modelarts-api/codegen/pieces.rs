@@ -1,17 +1,19 @@
-//! Cuts the generated file into pieces a person can read: one per schema, one per
-//! operation, and frames around them. The pieces in their order are the file.
+//! Cuts the generated file into pieces that a reviewer can read: one per schema, one per
+//! operation, and frames around them. Joined in their order they are the file.
 
 use std::collections::BTreeMap;
 
+use proc_macro2::TokenStream;
 use syn::{
     File, ImplItem, Item, ItemImpl, Path, parse_quote,
     visit_mut::{self, VisitMut},
 };
 
 use super::{
-    Error, facts, fields,
+    error::Error,
     lower::Lowered,
-    rewrite::{content, item_type, type_name},
+    rewrite::syntax::{content, item_type, type_name},
+    tables::{fields, limits, operations},
 };
 
 /// A part of the generated file.
@@ -25,6 +27,7 @@ pub struct Piece {
     pub text: String,
 }
 
+/// Cuts the file.
 pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     let mut client = Vec::new();
     let mut types = Vec::new();
@@ -64,11 +67,10 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let tables: File =
-        syn::parse2(facts::tables(&lowered.operations, &lowered.limits)).map_err(Error::new)?;
-    pieces.push(piece("tables", tables.items));
-    let fields: File = syn::parse2(fields::table(&lowered.fields)).map_err(Error::new)?;
-    pieces.push(piece("fields", fields.items));
+    let mut operation_and_limit_tables = operations::table(&lowered.operations);
+    operation_and_limit_tables.extend(limits::table(&lowered.limits));
+    pieces.push(parse_piece("tables", operation_and_limit_tables)?);
+    pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)
@@ -87,6 +89,12 @@ fn piece(name: &str, items: Vec<Item>) -> Piece {
     }
 }
 
+/// Parses the items of a piece.
+fn parse_piece(name: &str, items: TokenStream) -> Result<Piece, Error> {
+    let file: File = syn::parse2(items).map_err(Error::new)?;
+    Ok(piece(name, file.items))
+}
+
 /// The opening or the end of a module.
 fn frame(name: &str, text: &str) -> Piece {
     Piece {
@@ -95,7 +103,7 @@ fn frame(name: &str, text: &str) -> Piece {
     }
 }
 
-/// Sorts items by the type they belong to; what belongs to none comes under "".
+/// Sorts items by the type that they belong to; the others have the key "".
 fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for item in items {
@@ -150,8 +158,8 @@ fn defines(item: &Item) -> bool {
     matches!(item, Item::Struct(_) | Item::Enum(_))
 }
 
-/// For tools that are told a type by its name. One name a line, so that a new
-/// schema shows as one line.
+/// Writes a macro that finds a type by its name. One name a line, so that a new schema is one
+/// line of a diff.
 fn for_each_schema(names: &[String]) -> String {
     format!(
         "/// Calls a macro with the names of all generated types.\n\
@@ -184,8 +192,7 @@ fn operations(
         let missing = || Error(format!("operation {} was not generated", operation.id));
         let mut items = Vec::new();
         let mut method = methods.remove(&operation.method_name).ok_or_else(missing)?;
-        // The method moves into the module that it refers to.
-        FromInside.visit_impl_item_fn_mut(&mut method);
+        StripBuilderPath.visit_impl_item_fn_mut(&mut method);
         let implementation: ItemImpl = parse_quote!(impl super::Client { #method });
         items.push(Item::Impl(implementation));
         let mut builder = sorted.remove(&operation.id).ok_or_else(missing)?;
@@ -205,9 +212,10 @@ fn operations(
     Ok(())
 }
 
-struct FromInside;
+/// Removes `builder::` from paths of a method that moves into that module.
+struct StripBuilderPath;
 
-impl VisitMut for FromInside {
+impl VisitMut for StripBuilderPath {
     fn visit_path_mut(&mut self, path: &mut Path) {
         if path.segments.len() > 1 && path.segments[0].ident == "builder" {
             path.segments = path.segments.iter().skip(1).cloned().collect();

@@ -1,4 +1,4 @@
-//! Error answers come in many shapes; generated code reads one.
+//! Converts the bodies of errors, which come in many shapes, to the one that generated code reads.
 //!
 //! Without this a 502 page in HTML would end as a decode error that has lost its
 //! status and its request id.
@@ -6,19 +6,19 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// How much of a body without a message is kept as the message.
+/// Characters of a body without a message that are kept as the message.
 const EXCERPT: usize = 2048;
 
 /// Gives the body of an error the shape of `ApiError`.
 #[cold]
 pub(crate) fn normalise(body: &mut Bytes) {
-    if let Some(shaped) = shape(body) {
-        *body = shaped.to_string().into();
+    if let Some(error) = to_api_error(body) {
+        *body = error.to_string().into();
     }
 }
 
 /// The body as an `ApiError`; `None` when it is one already.
-fn shape(body: &[u8]) -> Option<Value> {
+fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         let text = String::from_utf8_lossy(body);
         let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
@@ -29,14 +29,14 @@ fn shape(body: &[u8]) -> Option<Value> {
     if has("error_code") || has("error_msg") {
         return None;
     }
-    Some(find(&object).unwrap_or_else(|| {
+    Some(find_error(&object).unwrap_or_else(|| {
         let text = Value::Object(object.clone()).to_string();
         let excerpt: String = text.chars().take(EXCERPT).collect();
         json!({ "error_msg": excerpt })
     }))
 }
 
-/// What an HTML page says: its title. The rest is for browsers.
+/// The title of an HTML page, as a message.
 fn page_title(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let start = lower.trim_start();
@@ -57,7 +57,7 @@ fn page_title(text: &str) -> Option<String> {
 
 /// The first pair of code and message, in the order of the official SDK, here or
 /// in a nested object (IAM answers `{"error": {"code", "message", "title"}}`).
-fn find(object: &Map<String, Value>) -> Option<Value> {
+fn find_error(object: &Map<String, Value>) -> Option<Value> {
     const PAIRS: [(&str, &str); 5] = [
         ("error_code", "error_msg"),
         ("errorCode", "errorMsg"),
@@ -85,7 +85,7 @@ fn find(object: &Map<String, Value>) -> Option<Value> {
     }
     object
         .values()
-        .find_map(|value| value.as_object().and_then(find))
+        .find_map(|value| value.as_object().and_then(find_error))
         .or_else(|| {
             let message = ["error_message", "message", "errorMsg"]
                 .into_iter()
@@ -98,31 +98,31 @@ fn find(object: &Map<String, Value>) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn shaped(body: &str) -> Value {
-        shape(body.as_bytes()).unwrap_or_else(|| serde_json::from_str(body).unwrap())
+    fn converted(body: &str) -> Value {
+        to_api_error(body.as_bytes()).unwrap_or_else(|| serde_json::from_str(body).unwrap())
     }
 
     #[test]
     fn bodies_of_the_service_stay_as_they_are() {
         assert_eq!(
-            shape(br#"{"error_code":"ModelArts.2775","error_msg":"m"}"#),
+            to_api_error(br#"{"error_code":"ModelArts.2775","error_msg":"m"}"#),
             None
         );
-        assert_eq!(shape(br#"{"error_msg":"only a message"}"#), None);
+        assert_eq!(to_api_error(br#"{"error_msg":"only a message"}"#), None);
     }
 
     #[test]
     fn other_shapes_become_code_and_message() {
         assert_eq!(
-            shaped(r#"{"error":{"code":401,"message":"no","title":"Unauthorized"}}"#),
+            converted(r#"{"error":{"code":401,"message":"no","title":"Unauthorized"}}"#),
             json!({"error_code":"401","error_msg":"no","error_solution":null,"request_id":null})
         );
         assert_eq!(
-            shaped(r#"{"errorCode":"X.1","errorMsg":"m","request_id":"r"}"#),
+            converted(r#"{"errorCode":"X.1","errorMsg":"m","request_id":"r"}"#),
             json!({"error_code":"X.1","error_msg":"m","error_solution":null,"request_id":"r"})
         );
         assert_eq!(
-            shaped(r#"{"error_message":"only this"}"#),
+            converted(r#"{"error_message":"only this"}"#),
             json!({"error_msg":"only this"})
         );
     }
@@ -130,24 +130,27 @@ mod tests {
     #[test]
     fn text_is_kept_as_the_message() {
         assert_eq!(
-            shaped("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>\n"),
+            converted("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>\n"),
             json!({"error_msg":"an HTML page, \"502 Bad Gateway\""})
         );
         assert_eq!(
-            shaped("<!DOCTYPE html><body>ä"),
+            converted("<!DOCTYPE html><body>ä"),
             json!({"error_msg":"an HTML page without a title"})
         );
         assert_eq!(
-            shaped("upstream down\n"),
+            converted("upstream down\n"),
             json!({"error_msg":"upstream down"})
         );
-        assert_eq!(shaped(""), json!({"error_msg":""}));
-        assert_eq!(shaped("null"), json!({"error_msg":"null"}));
+        assert_eq!(converted(""), json!({"error_msg":""}));
+        assert_eq!(converted("null"), json!({"error_msg":"null"}));
         assert_eq!(
-            shaped(r#"{"weird":1}"#),
+            converted(r#"{"weird":1}"#),
             json!({"error_msg":"{\"weird\":1}"})
         );
         let long = "x".repeat(10_000);
-        assert_eq!(shaped(&long)["error_msg"].as_str().unwrap().len(), EXCERPT);
+        assert_eq!(
+            converted(&long)["error_msg"].as_str().unwrap().len(),
+            EXCERPT
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! What the description says about each operation beyond its types.
+//! Facts about each operation that its types do not carry: effect and paging.
 
-use crate::OPERATIONS;
+use crate::generated::OPERATIONS;
 
-/// What sending a request twice does: the one fact that retries depend on.
+/// The effect of sending a request twice: the one fact that retries depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Changes nothing, whatever its HTTP method is (the job search is a POST).
@@ -25,23 +25,23 @@ pub struct Operation {
     pub method: &'static str,
     /// The path with its parameters in braces.
     pub path: &'static str,
-    /// What sending it twice does.
+    /// The effect of sending it twice.
     pub effect: Effect,
-    /// How its list is paged; `None` when it answers with a single thing.
+    /// The paging of its list; `None` when the answer is a single object.
     pub pagination: Option<Pagination>,
 }
 
 impl Operation {
-    /// The operation with this generated method, such as `show_training_job_details`.
+    /// Returns the operation with this generated method, such as `show_training_job_details`.
     #[must_use]
-    pub const fn named(method_name: &str) -> Option<&'static Self> {
+    pub const fn find(method_name: &str) -> Option<&'static Self> {
         let wanted = method_name.as_bytes();
-        let mut at = 0;
-        while at < OPERATIONS.len() {
-            if same(OPERATIONS[at].method_name.as_bytes(), wanted) {
-                return Some(&OPERATIONS[at]);
+        let mut index = 0;
+        while index < OPERATIONS.len() {
+            if bytes_equal(OPERATIONS[index].method_name.as_bytes(), wanted) {
+                return Some(&OPERATIONS[index]);
             }
-            at += 1;
+            index += 1;
         }
         None
     }
@@ -67,16 +67,16 @@ impl Operation {
     }
 }
 
-/// `==`, which is not for constants.
-const fn same(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
+/// Compares as `==` does, which constants cannot call.
+const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
+    let mut index = 0;
+    while index < one.len() && index < other.len() && one[index] == other[index] {
+        index += 1;
     }
-    at == one.len() && at == other.len()
+    index == one.len() && index == other.len()
 }
 
-/// What `offset` counts.
+/// The unit of `offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Offset {
@@ -90,25 +90,25 @@ pub enum Offset {
     SinglePage,
 }
 
-/// Where the paging parameters travel.
+/// The part of a request that holds the paging parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ParameterLocation {
     /// In the query string.
     Query,
     /// In the JSON body.
     Body,
 }
 
-/// How a list is paged.
+/// The paging of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pagination {
-    /// What the offset counts.
+    /// The unit of the offset.
     pub offset: Offset,
-    /// Whether the documents disagree about what the offset counts.
+    /// The documents disagree about the unit of the offset.
     pub disputed: bool,
-    /// Where the parameters travel.
-    pub place: Place,
+    /// The part of the request that holds the parameters.
+    pub location: ParameterLocation,
     /// The parameter that says where the page begins; none on a single page.
     pub offset_name: Option<&'static str>,
     /// The parameter that says how many entries a page has.
@@ -124,7 +124,7 @@ pub struct Pagination {
     pub total: Option<&'static str>,
 }
 
-/// What [`Offset::LineCursor`] goes by.
+/// The names that [`Offset::LineCursor`] works with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cursor {
@@ -136,61 +136,4 @@ pub struct Cursor {
     pub first: &'static str,
     /// The field of the answer with the number of its last line.
     pub last: &'static str,
-}
-
-/// A limit that the description states for a field and that generated code does
-/// not enforce, because an answer that breaks it must still be readable.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Limit {
-    /// The schema, such as `JobMetadataRequest`, or the operation for a query
-    /// parameter, such as `ListTrainingJobEvents`.
-    pub schema: &'static str,
-    /// The field or parameter; empty when the limit is on the schema itself.
-    /// `[]` after it means each element of the list, `{}` each value of the map.
-    pub field: &'static str,
-    /// The limit.
-    pub rule: Rule,
-}
-
-impl Limit {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(schema: &'static str, field: &'static str, rule: Rule) -> Self {
-        Self {
-            schema,
-            field,
-            rule,
-        }
-    }
-}
-
-/// The kinds of limits, with the meaning that JSON Schema gives them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Rule {
-    /// Shortest text, in characters.
-    MinLength(u64),
-    /// Longest text, in characters.
-    MaxLength(u64),
-    /// A regular expression that the text must match.
-    Pattern(&'static str),
-    /// Smallest number.
-    Minimum(f64),
-    /// The number must be larger than this.
-    ExclusiveMinimum(f64),
-    /// Largest number.
-    Maximum(f64),
-    /// The number must be smaller than this.
-    ExclusiveMaximum(f64),
-    /// Fewest elements.
-    MinItems(u64),
-    /// Most elements.
-    MaxItems(u64),
-    /// No two equal elements.
-    UniqueItems,
-    /// Fewest entries of a map.
-    MinProperties(u64),
-    /// Most entries of a map.
-    MaxProperties(u64),
 }

@@ -1,10 +1,10 @@
-//! Text that nothing prints.
+//! Secrets in answers, which `Debug` does not print.
 
 use std::{convert::Infallible, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::lenient::{Lenient, Target};
+use crate::decode::slot::{Decode, Slot};
 
 /// A secret that came from the service, such as an access token of a notebook.
 ///
@@ -20,7 +20,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself. Whoever calls this takes care of where it goes.
+    /// Returns the text itself. The caller takes care of where it goes.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -52,9 +52,9 @@ impl FromStr for Secret {
     }
 }
 
-impl Lenient for Secret {
-    fn place(slot: &mut Option<Self>) -> Target<'_> {
-        Target::Word(slot)
+impl Decode for Secret {
+    fn slot(value: &mut Option<Self>) -> Slot<'_> {
+        Slot::FromText(value)
     }
 }
 

@@ -1,22 +1,21 @@
-//! The seam: every request that generated code makes goes through here.
+//! The transport, which every request of generated code goes through.
 
-use std::{
-    fmt,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
+use bytes::Bytes;
 use progenitor_client::{ClientInfo, Error};
-use reqwest::Request;
+use reqwest::{Request, StatusCode, header::HeaderMap};
 
-use crate::{Client, Operation, Response, error_body, types::ApiError};
+use crate::{
+    decode::skipped::Observer,
+    error::{Failure, TransportError},
+    error_body,
+    generated::{Client, types::ApiError},
+    operation::Operation,
+};
 
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Any error.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Carries one request to the service and brings its answer back.
 ///
@@ -36,17 +35,63 @@ pub trait Transport: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Response, TransportError>>;
 }
 
-/// Why a request got no answer.
-#[derive(Debug)]
+/// An answer of the service, read to its end.
+#[derive(Clone)]
 #[non_exhaustive]
-pub enum TransportError {
-    /// The HTTP client failed.
-    Http(reqwest::Error),
-    /// The transport itself failed, for instance because it has no credentials.
-    Other(BoxError),
+pub struct Response {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+    /// The observer of decoding.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
-/// What a [`Client`] is made with: the transport, shared by its clones.
+impl Response {
+    /// Creates an answer without an observer.
+    #[must_use]
+    pub fn new(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+            observer: None,
+        }
+    }
+
+    /// Reads an answer to its end, however long it is.
+    ///
+    /// # Errors
+    /// When the connection breaks in the middle of it.
+    pub async fn read(mut response: reqwest::Response) -> reqwest::Result<Self> {
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        Ok(Self::new(status, headers, response.bytes().await?))
+    }
+}
+
+impl fmt::Debug for Response {
+    // The body may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// For errors of generated code, which hold such a response.
+impl From<Response> for reqwest::Response {
+    fn from(response: Response) -> Self {
+        let mut plain = http::Response::new(response.body);
+        *plain.status_mut() = response.status;
+        *plain.headers_mut() = response.headers;
+        plain.into()
+    }
+}
+
+/// The transport of a [`Client`], shared by its clones.
 #[derive(Clone)]
 pub struct Context(Arc<dyn Transport>);
 
@@ -65,41 +110,9 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A [`TransportError::Other`] on its way out of a call, whose error has no place for it: it
-/// travels as an extension of the response in `Error::UnexpectedResponse`. The status of that
-/// response means nothing, because a service may answer with any from 100 to 999:
-/// [`from_response`](Self::from_response) tells whether there is a failure.
-#[derive(Clone, Debug)]
-pub struct Failure(Arc<Mutex<Option<BoxError>>>);
-
-impl Failure {
-    /// Takes the failure out of an answer that carries one.
-    #[must_use]
-    pub fn from_response(response: &reqwest::Response) -> Option<BoxError> {
-        let carried = response.extensions().get::<Self>()?;
-        // Extensions must be clones; the error itself is taken once.
-        carried
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-    }
-
-    #[cold]
-    fn carry(error: BoxError) -> reqwest::Response {
-        let mut carrier = http::Response::new(reqwest::Body::default());
-        // Real ones of this status are error responses, never unexpected ones.
-        *carrier.status_mut() = reqwest::StatusCode::SERVICE_UNAVAILABLE;
-        carrier
-            .extensions_mut()
-            .insert(Self(Arc::new(Mutex::new(Some(error)))));
-        carrier.into()
-    }
-}
-
-/// Sends a request on the way of an operation: with the transport of the client, and what
-/// comes back for an error has the shape of [`ApiError`]. Generated calls send what they have
-/// put together with it, instead of with an HTTP client (`codegen/call.rs`).
+/// Sends a request with the transport of the client, and converts the body of an error to
+/// [`ApiError`]. Generated calls send what they have
+/// put together with it, instead of with an HTTP client (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
 /// When there is no answer.
@@ -117,15 +130,8 @@ pub async fn send(
             Ok(response)
         }
         Err(TransportError::Http(error)) => Err(Error::CommunicationError(error)),
-        Err(TransportError::Other(error)) => Err(Error::UnexpectedResponse(Failure::carry(error))),
+        Err(TransportError::Other(error)) => {
+            Err(Error::UnexpectedResponse(Failure::into_response(error)))
+        }
     }
-}
-
-/// The error of a call that lacks a value, or has one that is none of its kind.
-#[cold]
-pub(crate) fn invalid(name: &str, message: String) -> Error<ApiError> {
-    Error::InvalidRequest(match message.is_empty() {
-        true => format!("{name} was not initialized"),
-        false => message,
-    })
 }

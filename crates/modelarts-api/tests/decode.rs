@@ -5,8 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use modelarts_api::{
-    decode,
-    lenient::{Dropped, Lenient},
+    decode::{self, Decode, Skipped},
     types::{
         Algorithm, ApiError, EventLevel, EventSource, ListTrainingJobEventsResponse,
         ListTrainingJobsResponse, LogPreview, MetricName, Phase, SecondaryPhase,
@@ -22,9 +21,9 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// A fixture of which nothing may be left out.
-fn whole<T: Lenient>(name: &str) -> T {
-    let (value, dropped) = decode::body(&fixture(name)).unwrap();
-    assert_eq!(dropped, Dropped::default(), "{name}");
+fn whole<T: Decode>(name: &str) -> T {
+    let (value, skipped) = decode::body(&fixture(name)).unwrap();
+    assert_eq!(skipped, Skipped::default(), "{name}");
     value
 }
 
@@ -87,9 +86,9 @@ fn no_events_are_an_empty_list() {
 
 #[test]
 fn a_page_of_jobs_loses_its_null_row_and_counts_it() {
-    let (page, dropped) = decode::body::<ListTrainingJobsResponse>(&fixture("list.json")).unwrap();
-    assert_eq!((dropped.rows, dropped.nested), (1, 0));
-    assert_eq!(dropped.first_error, None, "null is no error");
+    let (page, skipped) = decode::body::<ListTrainingJobsResponse>(&fixture("list.json")).unwrap();
+    assert_eq!((skipped.rows, skipped.nested), (1, 0));
+    assert_eq!(skipped.first_error, None, "null is no error");
     assert_eq!(page.total, Some(5059));
     assert_eq!(
         (page.count, page.limit, page.offset),
@@ -292,11 +291,11 @@ fn errors_have_a_code_a_message_and_sometimes_a_solution() {
 
 #[test]
 fn a_filler_among_engines_costs_nothing_but_itself() {
-    let (page, dropped) =
+    let (page, skipped) =
         decode::body::<ShowTrainingJobEnginesResponse>(&fixture("engines_filler.json")).unwrap();
-    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!((skipped.rows, skipped.nested), (1, 0));
     assert_eq!(
-        dropped.first_error.as_deref(),
+        skipped.first_error.as_deref(),
         Some("invalid type: string, expected an object")
     );
     assert_eq!(page.total, Some(14), "of which the page shows two");

@@ -2,8 +2,7 @@
 //! counts all that is allocated in it.
 
 use modelarts_api::{
-    decode,
-    lenient::Lenient,
+    decode::{self, Decode},
     types::{
         ListTrainingJobEventsResponse, ListTrainingJobsResponse, LogPreview, ResultTable,
         TrainingJobMetrics,
@@ -22,7 +21,7 @@ const FLOOR: usize = (8 << 20) + (16 << 10);
 
 /// The most that there was in memory while this was decoded, as a multiple of the body, and
 /// whether it was understood.
-fn decoded<T: Lenient>(name: &str, body: String) -> bool {
+fn decoded<T: Decode>(name: &str, body: String) -> bool {
     let length = body.len();
     let before = MEMORY.current_usage() - body.capacity();
     MEMORY.reset_peak_usage();

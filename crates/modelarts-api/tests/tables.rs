@@ -2,7 +2,7 @@
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used)]
 
-use modelarts_api::{LIMITS, OPERATIONS, Offset, Pagination, Place, Rule};
+use modelarts_api::{LIMITS, OPERATIONS, Offset, Pagination, ParameterLocation, Rule};
 
 fn pagination(operation: &str) -> Pagination {
     let row = OPERATIONS.iter().find(|row| row.id == operation);
@@ -12,7 +12,10 @@ fn pagination(operation: &str) -> Pagination {
 #[test]
 fn a_list_says_how_it_is_asked_for_and_what_it_answers() {
     let jobs = pagination("ListTrainingJobs");
-    assert_eq!((jobs.offset, jobs.place), (Offset::PageIndex, Place::Body));
+    assert_eq!(
+        (jobs.offset, jobs.location),
+        (Offset::PageIndex, ParameterLocation::Body)
+    );
     assert_eq!(
         (jobs.offset_name, jobs.limit_name, jobs.max_limit),
         (Some("offset"), Some("limit"), Some(50))

@@ -1,5 +1,4 @@
-//! The seam, seen through generated operations with a transport that answers
-//! from memory.
+//! The transport, as generated operations use it, with one that answers from memory.
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -11,7 +10,9 @@ use std::{
 use bytes::Bytes;
 use modelarts_api::{
     BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Response, Transport,
-    TransportError, decode::Observer, lenient::Dropped, types,
+    TransportError,
+    decode::{Observer, Skipped},
+    types,
 };
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
@@ -135,7 +136,7 @@ async fn a_search_is_a_post_that_reads() {
 #[test]
 fn every_operation_is_in_the_table_under_its_method() {
     for operation in OPERATIONS {
-        assert_eq!(Operation::named(operation.method_name), Some(operation));
+        assert_eq!(Operation::find(operation.method_name), Some(operation));
         assert!(
             operation.path.starts_with("/v2/{project_id}/"),
             "{operation:?}"
@@ -146,7 +147,7 @@ fn every_operation_is_in_the_table_under_its_method() {
         );
     }
     for name in ["", "show_training_job", "show_training_job_details_"] {
-        assert_eq!(Operation::named(name), None);
+        assert_eq!(Operation::find(name), None);
     }
 }
 
@@ -350,10 +351,10 @@ async fn a_name_in_a_path_stays_in_its_segment() {
 #[tokio::test]
 async fn the_observer_is_told_what_was_left_out() {
     #[derive(Default)]
-    struct Notes(Mutex<Vec<(Bytes, Dropped)>>);
+    struct Notes(Mutex<Vec<(Bytes, Skipped)>>);
     impl Observer for Notes {
-        fn decoded(&self, body: &Bytes, dropped: &Dropped) {
-            self.0.lock().unwrap().push((body.clone(), dropped.clone()));
+        fn on_decoded(&self, body: &Bytes, skipped: &Skipped) {
+            self.0.lock().unwrap().push((body.clone(), skipped.clone()));
         }
     }
 
@@ -374,11 +375,11 @@ async fn the_observer_is_told_what_was_left_out() {
         .unwrap();
     assert_eq!(page.items.len(), 1);
     let notes = notes.0.lock().unwrap();
-    let [(body, dropped)] = notes.as_slice() else {
+    let [(body, skipped)] = notes.as_slice() else {
         panic!("told {} times", notes.len());
     };
     assert_eq!(body, BODY);
-    assert_eq!((dropped.rows, dropped.nested), (2, 1));
+    assert_eq!((skipped.rows, skipped.nested), (2, 1));
 }
 
 #[tokio::test]
@@ -387,8 +388,8 @@ async fn an_answer_that_is_too_late_is_not_masked() {
     #[derive(Default)]
     struct Late(Mutex<Vec<String>>);
     impl Observer for Late {
-        fn decoded(&self, _: &Bytes, _: &Dropped) {}
-        fn masked(&self, text: &str) -> Option<String> {
+        fn on_decoded(&self, _: &Bytes, _: &Skipped) {}
+        fn mask(&self, text: &str) -> Option<String> {
             self.0.lock().unwrap().push(text.to_owned());
             None
         }

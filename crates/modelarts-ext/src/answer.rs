@@ -2,7 +2,11 @@
 
 use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
-use modelarts_api::{Failure, decode, lenient::Dropped, types};
+use modelarts_api::{
+    Failure,
+    decode::{self, Skipped},
+    types,
+};
 
 use crate::{
     client::Client,
@@ -96,7 +100,7 @@ impl<T> Answer<T> {
 
     /// What could not be understood and was left out of lists.
     #[must_use]
-    pub fn dropped(&self) -> &Dropped {
+    pub fn dropped(&self) -> &Skipped {
         &self.facts.dropped
     }
 }
@@ -161,7 +165,7 @@ pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Fact
                 ErrorKind::Decode,
                 format!(
                     "the answer is not understood: {}",
-                    decode::unquoted(&error.to_string())
+                    decode::strip_quoted_text(&error.to_string())
                 ),
             )
             .with_body(text);

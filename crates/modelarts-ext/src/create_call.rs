@@ -18,7 +18,7 @@ use crate::{answer::Answer, client::Client, error::Error, record::Record};
 
 // Looked for when this is compiled.
 #[allow(clippy::panic)]
-const OPERATION: &Operation = match Operation::named("create_training_job") {
+const OPERATION: &Operation = match Operation::find("create_training_job") {
     Some(operation) => operation,
     None => panic!("no operation has this method"),
 };

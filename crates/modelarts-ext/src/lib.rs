@@ -313,9 +313,9 @@
 //!
 //! # Generated code
 //!
-//! The operations and types come from the OpenAPI description. What is compiled is the
-//! generated file in the package of modelarts-api. The feature `generate` makes it anew
-//! at build time: the same code, and the generator and its dependencies are built, too.
+//! The operations and types come from the OpenAPI description. The generated code in the
+//! package of modelarts-api is compiled. The feature `generate` makes it anew at build
+//! time: the same code, and the generator and its dependencies are built, too.
 //!
 //! # Everything else
 //!
@@ -472,7 +472,7 @@ pub use list_algorithms::ListAlgorithms;
 pub use logs::{LogAccess, LogItem, Logs};
 pub use metadata::Metadata;
 pub use metrics::Series;
-pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
+pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
 pub use oidc::Oidc;
 pub use outcome::{Outcome, TerminatedBy};
 pub use page::{Page, Results};

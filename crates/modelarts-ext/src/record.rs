@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use modelarts_api::{decode::Observer, lenient::Dropped};
+use modelarts_api::decode::{Observer, Skipped};
 
 use crate::{
     clock::{Clock, since},
@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) request_id: Option<String>,
     /// The body that was decoded; `None` when the operation answers without one.
     pub(crate) body: Option<Bytes>,
-    pub(crate) dropped: Dropped,
+    pub(crate) dropped: Skipped,
     /// The time limit of the call, when it passed while the answer was decoded.
     pub(crate) late: Option<Duration>,
     /// The secrets of each attempt.
@@ -136,7 +136,7 @@ pub(crate) struct Watch {
 }
 
 impl Observer for Watch {
-    fn decoded(&self, body: &Bytes, dropped: &Dropped) {
+    fn on_decoded(&self, body: &Bytes, dropped: &Skipped) {
         self.record.update(|facts| {
             facts.body = Some(body.clone());
             facts.dropped = dropped.clone();
@@ -148,7 +148,7 @@ impl Observer for Watch {
         });
     }
 
-    fn masked(&self, text: &str) -> Option<String> {
+    fn mask(&self, text: &str) -> Option<String> {
         self.record.lock().mask().document(text)
     }
 

@@ -263,7 +263,7 @@ async fn a_gateway_without_such_an_api_does_not_say_that_a_job_is_missing() {
 
 /// Sends a request of its own, with headers that only the client sets.
 async fn own_request(client: &Client) {
-    let operation = Operation::named("show_training_job_details").unwrap();
+    let operation = Operation::find("show_training_job_details").unwrap();
     let call = async |api: &api::Client| {
         let mut request = api
             .client()

@@ -14,6 +14,9 @@ use nix::sys::{
     time::TimeValLike,
 };
 
+#[path = "../../../crates/modelarts-api/codegen/snapshots.rs"]
+mod snapshots;
+
 /// What one would write without us: a request, and JSON.
 const BARE: &str = r#"
 #[tokio::main]
@@ -88,10 +91,10 @@ type Case = (&'static str, String, &'static str, &'static str);
 /// request with reqwest and serde_json alone.
 pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
     ensure!(rounds > 0, "--rounds is 0; measure at least once");
-    let lines = fs::read_to_string(root().join("crates/modelarts-api/generated/modelarts.rs"))?;
+    let generated = snapshots::join(&root().join("crates/modelarts-api/snapshots"))?;
     println!(
         "Clean debug builds, offline, rounds in turn: {rounds}; medians. Generated lines: {}.\n",
-        lines.lines().count()
+        generated.lines().count()
     );
     if only != Some(Crate::Ext) {
         let api = |more: &str| format!("{PLAIN}{}", ours("modelarts-api", more));
@@ -101,7 +104,7 @@ pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
                 ("reqwest, serde_json", PLAIN.to_owned(), BARE, ""),
                 ("modelarts-api, generated", api(""), API, "2.3"),
                 (
-                    "modelarts-api, packaged file",
+                    "modelarts-api, packaged code",
                     api(", default-features = false"),
                     API,
                     "1.6",

@@ -2,8 +2,7 @@
 
 use anyhow::{Result, ensure};
 use modelarts_ext::api::{
-    decode,
-    lenient::Lenient,
+    decode::{self, Decode},
     types::{ListTrainingJobEventsResponse, ListTrainingJobsResponse},
 };
 use serde::de::DeserializeOwned;
@@ -62,7 +61,7 @@ pub fn compare() -> Result<()> {
     Ok(())
 }
 
-fn row<Ours: Lenient, Plain: DeserializeOwned>(
+fn row<Ours: Decode, Plain: DeserializeOwned>(
     name: &str,
     body: &[u8],
     ours_is_right: fn(&Ours) -> bool,

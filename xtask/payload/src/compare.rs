@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Skipped;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -84,7 +84,7 @@ impl fmt::Display for Finding {
 
 /// One line for a body: `ok` or `FAILED`, how many findings of each kind, and
 /// what the client says that it left out of lists.
-pub fn summary(findings: &[Finding], dropped: &Dropped) -> String {
+pub fn summary(findings: &[Finding], dropped: &Skipped) -> String {
     let counts: Vec<_> = [
         (Kind::Note, "notes"),
         (Kind::Unknown, "unknown"),
@@ -108,7 +108,7 @@ pub fn summary(findings: &[Finding], dropped: &Dropped) -> String {
         summary += &format!(": {}", counts.join(", "));
     }
     if !dropped.is_empty() {
-        let Dropped { rows, nested, .. } = dropped;
+        let Skipped { rows, nested, .. } = dropped;
         summary += &format!("; left out of lists: {rows} rows, {nested} nested elements");
     }
     summary
@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn the_summary_counts_by_kind() {
         let findings = Sent::default().compare(&json!({ "a": null, "b": [], "c": 1 }), &json!({}));
-        let mut dropped = Dropped::default();
+        let mut dropped = Skipped::default();
         assert_eq!(summary(&findings, &dropped), "FAILED: 2 notes, 1 lost");
         assert_eq!(summary(&findings[..2], &dropped), "ok: 2 notes");
         assert_eq!(summary(&[], &dropped), "ok");

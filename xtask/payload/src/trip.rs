@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
-use modelarts_api::{
-    decode,
-    lenient::{self, Dropped, Lenient},
-};
+use modelarts_api::decode::{self, Decode, Skipped};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,7 +18,7 @@ pub struct Report {
     /// All differences.
     pub findings: Vec<Finding>,
     /// What the client says about it.
-    pub dropped: Dropped,
+    pub dropped: Skipped,
 }
 
 /// Reads a body; errors name the line and the column.
@@ -31,7 +28,7 @@ pub fn parse(body: &[u8]) -> Result<Value> {
 
 /// Decodes `body` as `T` the way that the client does, encodes it again and
 /// compares.
-pub fn through<T: Lenient + Serialize>(body: &[u8]) -> Result<Report> {
+pub fn through<T: Decode + Serialize>(body: &[u8]) -> Result<Report> {
     let sent = parse(body)?;
     let (value, dropped) =
         decode::body::<T>(body).map_err(|error| anyhow!("cannot be decoded: {error}"))?;
@@ -47,7 +44,7 @@ type Refused = BTreeMap<String, String>;
 /// Finds the fields that `T` does not have and the list elements that cannot be
 /// read, with the reason. The latter are taken out (a null in a list is left
 /// out when decoding) until the rest can be read.
-fn observe<T: Lenient>(sent: &Value) -> Result<(Unknown, Refused)> {
+fn observe<T: Decode>(sent: &Value) -> Result<(Unknown, Refused)> {
     let mut readable = sent.clone();
     let mut refused = Refused::new();
     loop {
@@ -58,7 +55,7 @@ fn observe<T: Lenient>(sent: &Value) -> Result<(Unknown, Refused)> {
         };
         let deserializer = serde_path_to_error::Deserializer::new(&readable, &mut track);
         let deserializer = serde_ignored::Deserializer::new(deserializer, &mut note);
-        let Err(error) = lenient::read::<T, _>(deserializer) else {
+        let Err(error) = decode::read::<T, _>(deserializer) else {
             return Ok((unknown, refused));
         };
         let element = pointer::of_element(&track.path())
@@ -79,12 +76,12 @@ mod tests {
 
     use super::*;
 
-    fn lines<T: Lenient + Serialize>(body: &str) -> Vec<String> {
+    fn lines<T: Decode + Serialize>(body: &str) -> Vec<String> {
         let report = through::<T>(body.as_bytes()).unwrap();
         report.findings.iter().map(ToString::to_string).collect()
     }
 
-    fn error<T: Lenient + Serialize>(body: &str) -> String {
+    fn error<T: Decode + Serialize>(body: &str) -> String {
         through::<T>(body.as_bytes()).unwrap_err().to_string()
     }
 

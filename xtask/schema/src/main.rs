@@ -9,8 +9,8 @@ mod difference;
 mod explanations;
 mod report;
 mod shape;
-#[path = "../../../crates/modelarts-api/codegen/spelling.rs"]
-mod spelling;
+#[path = "../../../crates/modelarts-api/codegen/lower/spellings.rs"]
+mod spellings;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -56,7 +56,7 @@ fn run(cli: &Cli) -> Result<Report> {
 fn parse(yaml: &str) -> Result<Value> {
     let mut description = serde_saphyr::from_str(yaml).context("the description is not YAML")?;
     // What is spelt for other languages is not what Rust reads.
-    spelling::undo(&mut description);
+    spellings::undo(&mut description);
     Ok(description)
 }
 

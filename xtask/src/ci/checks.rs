@@ -45,12 +45,12 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "codegen",
-        about: "the snapshots and the packaged file are the generated code",
+        about: "the snapshots are the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
     },
     Check {
         name: "packaged",
-        about: "the API compiles from the packaged file, without the generator",
+        about: "the API compiles from the snapshots, without the generator",
         run: || {
             passes(&mut cargo([
                 "check",

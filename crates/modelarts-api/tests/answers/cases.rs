@@ -12,14 +12,14 @@ pub struct Case {
     /// What comes back; none when the field is left out.
     pub returned: Option<Value>,
     /// How many list elements are left out and counted.
-    pub dropped: usize,
+    pub skipped: usize,
 }
 
 fn case(sent: Value, returned: impl Into<Option<Value>>) -> Case {
     Case {
         sent,
         returned: returned.into(),
-        dropped: 0,
+        skipped: 0,
     }
 }
 
@@ -128,15 +128,15 @@ fn list(inner: &Kind) -> Vec<Case> {
     cases.push(Case {
         sent: json!([one, null]),
         returned: kept(with_null),
-        dropped: null.1,
+        skipped: null.1,
     });
     // Each spelling of an element.
     for case in all(inner) {
-        let (list, dropped) = element(inner, &case.sent);
+        let (list, skipped) = element(inner, &case.sent);
         cases.push(Case {
             sent: json!([case.sent]),
             returned: kept(list),
-            dropped,
+            skipped,
         });
     }
     // A list of one, written as its element.
@@ -149,20 +149,20 @@ fn list(inner: &Kind) -> Vec<Case> {
         Kind::List(_) => Case {
             sent: json!({ "a": 1 }),
             returned: Some(json!([[]])),
-            dropped: 1,
+            skipped: 1,
         },
         // What an object says is no scalar.
         _ => Case {
             sent: json!({ "a": 1 }),
             returned: None,
-            dropped: 1,
+            skipped: 1,
         },
     });
     if let Some(beyond) = beyond_help(inner) {
         cases.push(Case {
             sent: json!([beyond, one]),
             returned: kept(element(inner, &one).0),
-            dropped: 1,
+            skipped: 1,
         });
     }
     cases
@@ -171,8 +171,8 @@ fn list(inner: &Kind) -> Vec<Case> {
 /// What becomes of one element of a list: what is in the list, and what is not.
 fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
     let case = all(inner).into_iter().find(|case| case.sent == *sent);
-    let (kept, dropped) = case.unwrap().in_list(inner);
-    (kept.into_iter().collect(), dropped)
+    let (kept, skipped) = case.unwrap().in_list(inner);
+    (kept.into_iter().collect(), skipped)
 }
 
 impl Case {
@@ -183,11 +183,11 @@ impl Case {
         match (inner, self.returned) {
             // A cell of a table keeps its place, also when it is null.
             (Kind::Any, _) => (Some(self.sent), 0),
-            (_, Some(returned)) => (Some(returned), self.dropped),
+            (_, Some(returned)) => (Some(returned), self.skipped),
             // Only a field is left out when it is empty; an element stays.
-            (Kind::List(_), None) if collection => (Some(json!([])), self.dropped),
-            (Kind::Map { .. }, None) if collection => (Some(json!({})), self.dropped),
-            (_, None) => (None, self.dropped + 1),
+            (Kind::List(_), None) if collection => (Some(json!([])), self.skipped),
+            (Kind::Map { .. }, None) if collection => (Some(json!({})), self.skipped),
+            (_, None) => (None, self.skipped + 1),
         }
     }
 }
@@ -213,7 +213,7 @@ fn map(inner: &Kind, named: bool) -> Vec<Case> {
         cases.push(Case {
             sent,
             returned,
-            dropped: case.dropped,
+            skipped: case.skipped,
         });
     }
     cases

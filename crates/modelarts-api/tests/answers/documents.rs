@@ -80,13 +80,13 @@ impl Documents {
 }
 
 fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) -> Case {
-    let (mut sent, mut returned, mut dropped) = (Map::new(), Map::new(), 0);
+    let (mut sent, mut returned, mut skipped) = (Map::new(), Map::new(), 0);
     for (field, case) in fields {
         sent.insert(field.clone(), case.sent);
         if let Some(value) = case.returned {
             returned.insert(field, value);
         }
-        dropped += case.dropped;
+        skipped += case.skipped;
     }
     if let Some(value) = unknown {
         sent.insert("never heard of".to_owned(), value);
@@ -94,23 +94,23 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
     Case {
         sent: Value::Object(sent),
         returned: Some(Value::Object(returned)),
-        dropped,
+        skipped,
     }
 }
 
 /// A list field.
 pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     let sent = elements.iter().map(|case| case.sent.clone()).collect();
-    let (mut returned, mut dropped) = (Vec::new(), 0);
+    let (mut returned, mut skipped) = (Vec::new(), 0);
     for case in elements {
         let (kept, left_out) = case.in_list(inner);
         returned.extend(kept);
-        dropped += left_out;
+        skipped += left_out;
     }
     Case {
         sent: Value::Array(sent),
         returned: (!returned.is_empty()).then_some(Value::Array(returned)),
-        dropped,
+        skipped,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Skipped;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -30,14 +30,14 @@ fn tolerance(kind: &Kind) -> &'static str {
 fn check(schema: &str, field: &str, case: &Case) {
     let body = json!({ field: case.sent });
     let trip = types::of(schema)(body.to_string().as_bytes());
-    let (returned, dropped) = trip.unwrap_or_else(|error| panic!("{schema} {body}: {error}"));
+    let (returned, skipped) = trip.unwrap_or_else(|error| panic!("{schema} {body}: {error}"));
     let mut expected = Map::new();
     if let Some(value) = &case.returned {
         expected.insert(field.to_owned(), value.clone());
     }
     assert_eq!(returned, Value::Object(expected), "{schema} {body}");
-    let left_out = dropped.rows + dropped.nested;
-    assert_eq!(left_out, case.dropped, "{schema} {body}: {dropped:?}");
+    let left_out = skipped.rows + skipped.nested;
+    assert_eq!(left_out, case.skipped, "{schema} {body}: {skipped:?}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn every_answer_may_lack_everything_and_have_more() {
             r#"{"never heard of":{"a":[null]},"nor of this":null}"#,
         ] {
             let trip = types::of(schema)(body.as_bytes());
-            assert_eq!(trip, Ok((json!({}), Dropped::default())), "{schema} {body}");
+            assert_eq!(trip, Ok((json!({}), Skipped::default())), "{schema} {body}");
         }
         checked += description.fields(schema).len();
     }
@@ -115,14 +115,14 @@ fn a_body_that_is_a_list_has_the_tolerances_of_one() {
                 assert_eq!(trip, Err(error.to_owned()), "{}", case.sent);
                 continue;
             }
-            let (returned, dropped) = trip.unwrap();
+            let (returned, skipped) = trip.unwrap();
             assert_eq!(
                 returned,
                 case.returned.unwrap_or(json!([])),
                 "{}",
                 case.sent
             );
-            assert_eq!(dropped.rows + dropped.nested, case.dropped);
+            assert_eq!(skipped.rows + skipped.nested, case.skipped);
         }
     }
 }

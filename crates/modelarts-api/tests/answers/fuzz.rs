@@ -1,6 +1,6 @@
 //! Generated bodies through every type that an answer has.
 
-use modelarts_api::lenient::Dropped;
+use modelarts_api::decode::Skipped;
 use proptest::{
     collection::vec,
     prelude::{Strategy, any},
@@ -28,8 +28,8 @@ fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCas
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-fn left_out(dropped: &Dropped) -> usize {
-    dropped.rows + dropped.nested
+fn left_out(skipped: &Skipped) -> usize {
+    skipped.rows + skipped.nested
 }
 
 /// The bodies of answers that are objects, which are all but one.
@@ -50,11 +50,11 @@ fn bodies_in_any_spelling_are_read_as_what_they_mean_and_stay_that() {
         let trip = types::of(root);
         run(48, &bodies, |case| {
             let body = case.sent.to_string();
-            let (returned, dropped) = trip(body.as_bytes()).expect(&body);
+            let (returned, skipped) = trip(body.as_bytes()).expect(&body);
             assert_eq!(Some(&returned), case.returned.as_ref(), "{root} {body}");
-            assert_eq!(left_out(&dropped), case.dropped, "{root} {body}");
+            assert_eq!(left_out(&skipped), case.skipped, "{root} {body}");
             let again = trip(returned.to_string().as_bytes());
-            assert_eq!(again, Ok((returned, Dropped::default())), "{root} {body}");
+            assert_eq!(again, Ok((returned, Skipped::default())), "{root} {body}");
             Ok(())
         });
     }
@@ -73,7 +73,7 @@ fn spoilt_bodies_are_refused_or_read_and_then_stay_what_they_are() {
             match trip(body.as_bytes()) {
                 Ok((returned, _)) => {
                     let again = trip(returned.to_string().as_bytes());
-                    assert_eq!(again, Ok((returned, Dropped::default())), "{root} {body}");
+                    assert_eq!(again, Ok((returned, Skipped::default())), "{root} {body}");
                     reads.set(reads.get() + 1);
                 }
                 Err(error) => {
@@ -134,8 +134,8 @@ fn one_element_beyond_help_in_a_hundred_costs_one_and_is_counted() {
             let whole = {
                 let inner = inner.clone();
                 element.prop_filter("costs an element", move |case| {
-                    let (kept, dropped) = case.clone().in_list(&inner);
-                    kept.is_some() && dropped == 0
+                    let (kept, skipped) = case.clone().in_list(&inner);
+                    kept.is_some() && skipped == 0
                 })
             };
             let trip = types::of(schema);
@@ -144,10 +144,10 @@ fn one_element_beyond_help_in_a_hundred_costs_one_and_is_counted() {
                 let mut sent: Vec<Value> = elements.into_iter().map(|case| case.sent).collect();
                 sent.insert(at.index(100), beyond.clone());
                 let body = json!({ field: sent }).to_string();
-                let (returned, dropped) = trip(body.as_bytes()).expect(&body);
+                let (returned, skipped) = trip(body.as_bytes()).expect(&body);
                 assert_eq!(returned.get(field), expected.as_ref(), "{schema} {body}");
-                assert_eq!((dropped.rows, dropped.nested), (1, 0), "{schema} {body}");
-                assert!(dropped.first_error.is_some(), "{schema}.{field}");
+                assert_eq!((skipped.rows, skipped.nested), (1, 0), "{schema} {body}");
+                assert!(skipped.first_error.is_some(), "{schema}.{field}");
                 Ok(())
             });
         }

@@ -12,6 +12,6 @@ mod every_field;
 mod examples;
 mod fuzz;
 mod provider;
-#[path = "../../codegen/spelling.rs"]
-mod spelling;
+#[path = "../../codegen/lower/spellings.rs"]
+mod spellings;
 mod types;

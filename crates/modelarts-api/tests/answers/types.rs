@@ -1,14 +1,11 @@
 //! The generated types by name.
 
-use modelarts_api::{
-    decode,
-    lenient::{Dropped, Lenient},
-};
+use modelarts_api::decode::{self, Decode, Skipped};
 use serde::Serialize;
 use serde_json::Value;
 
 /// Decodes a body as one type and encodes it again.
-pub type Trip = fn(&[u8]) -> Result<(Value, Dropped), String>;
+pub type Trip = fn(&[u8]) -> Result<(Value, Skipped), String>;
 
 macro_rules! table {
     ($($name:ident)*) => {
@@ -24,8 +21,8 @@ pub fn of(name: &str) -> Trip {
     found.expect(name).1
 }
 
-fn through<T: Lenient + Serialize>(body: &[u8]) -> Result<(Value, Dropped), String> {
-    let (value, dropped) = decode::body::<T>(body).map_err(|error| error.to_string())?;
+fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {
+    let (value, skipped) = decode::body::<T>(body).map_err(|error| error.to_string())?;
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
-    Ok((value, dropped))
+    Ok((value, skipped))
 }

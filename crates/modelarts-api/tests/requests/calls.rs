@@ -1,20 +1,20 @@
-//! The same calls as the SDK was told to make, by our client.
+//! The recorded calls of the SDK, made by our client.
 
 use modelarts_api::{Client, types::*};
 
-use crate::said::Said;
+use crate::recorded_call::RecordedCall;
 
 /// One arm for each row: the method, with all arguments that the SDK has for it.
 macro_rules! calls {
     ($($operation:literal => $method:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// Calls an operation with what the SDK was told. What it answers is nobody's
-        /// concern here; that it cannot be asked is.
-        pub async fn make(operation: &str, client: &Client, said: &Said<'_>) {
+        /// Calls an operation with the arguments of the recorded call. Its answer does not
+        /// matter here; a request that cannot be made does.
+        pub async fn make(operation: &str, client: &Client, recorded: &RecordedCall<'_>) {
             match operation {
                 $($operation => {
                     let answer = client
                         .$method()
-                        $(.$argument(said.take::<$kind>(stringify!($argument))))*
+                        $(.$argument(recorded.take::<$kind>(stringify!($argument))))*
                         .send()
                         .await;
                     if let Err(modelarts_api::Error::InvalidRequest(why)) = answer {

@@ -9,17 +9,17 @@ mod class_deviations;
 mod classes;
 mod deviations;
 mod difference;
-mod said;
+mod recorded_call;
 mod sent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use deviations::{DEVIATIONS, Deviation, NOT_IN_THE_SDK};
 use modelarts_api::{OPERATIONS, types};
-use said::Said;
+use recorded_call::RecordedCall;
 use serde_json::{Value, json};
 
-/// What the SDK was told and sent, by operation; null for those it lacks.
+/// The recorded calls by operation; null for those that the SDK lacks.
 fn recorded() -> BTreeMap<String, Value> {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
@@ -32,9 +32,9 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
         if record.is_null() {
             continue;
         }
-        let said = Said::new(&record);
-        let ours = sent::by(async |client| calls::make(&operation, client, &said).await).await;
-        assert_eq!(said.unsaid(), Vec::<String>::new(), "{operation}");
+        let call = RecordedCall::new(&record);
+        let ours = sent::by(async |client| calls::make(&operation, client, &call).await).await;
+        assert_eq!(call.not_taken(), Vec::<String>::new(), "{operation}");
         for difference in difference::between(&record["request"], &ours) {
             match DEVIATIONS
                 .iter()
@@ -56,7 +56,7 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
 }
 
 #[test]
-fn every_operation_is_recorded_or_said_to_be_missing() {
+fn every_operation_is_recorded_or_listed_as_missing() {
     let described: Vec<_> = OPERATIONS.iter().map(|row| row.id.to_owned()).collect();
     let recorded = recorded();
     assert_eq!(recorded.keys().cloned().collect::<Vec<_>>(), described);

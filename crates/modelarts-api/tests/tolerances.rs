@@ -4,7 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use modelarts_api::{complete_object, decode, lenient::Dropped, object};
+use modelarts_api::{
+    complete_object,
+    decode::{self, Skipped},
+    object,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -61,15 +65,15 @@ fn inner(size: i64) -> Inner {
 }
 
 /// Decodes an object with one field.
-fn read(field: &str, json: &str) -> Result<(Fields, Dropped), String> {
+fn read(field: &str, json: &str) -> Result<(Fields, Skipped), String> {
     let body = format!(r#"{{"{field}":{json}}}"#);
     decode::body(body.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// The same, where nothing may be left out.
 fn whole(field: &str, json: &str) -> Fields {
-    let (fields, dropped) = read(field, json).unwrap();
-    assert_eq!(dropped, Dropped::default(), "{field}: {json}");
+    let (fields, skipped) = read(field, json).unwrap();
+    assert_eq!(skipped, Skipped::default(), "{field}: {json}");
     fields
 }
 
@@ -304,13 +308,13 @@ fn cells_of_a_table_keep_their_places() {
 
 #[test]
 fn missing_and_additional_fields() {
-    let (fields, dropped) = decode::body::<Fields>(br#"{"new":{"deep":[[]]}}"#).unwrap();
-    assert_eq!((fields, dropped), (Fields::default(), Dropped::default()));
+    let (fields, skipped) = decode::body::<Fields>(br#"{"new":{"deep":[[]]}}"#).unwrap();
+    assert_eq!((fields, skipped), (Fields::default(), Skipped::default()));
 }
 
 fn dropped(field: &str, json: &str) -> (Fields, usize, usize) {
-    let (fields, dropped) = read(field, json).unwrap();
-    (fields, dropped.rows, dropped.nested)
+    let (fields, skipped) = read(field, json).unwrap();
+    (fields, skipped.rows, skipped.nested)
 }
 
 #[test]
@@ -330,12 +334,12 @@ fn one_element_beyond_help_in_a_hundred_costs_one() {
         })
         .collect();
     let json = format!("[{}]", elements.join(","));
-    let (fields, dropped) = read("rows", &json).unwrap();
+    let (fields, skipped) = read("rows", &json).unwrap();
     let expected: Vec<_> = (0..100).filter(|i| *i != 41).map(inner).collect();
     assert_eq!(fields.rows, expected);
-    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!((skipped.rows, skipped.nested), (1, 0));
     assert_eq!(
-        dropped.first_error.as_deref(),
+        skipped.first_error.as_deref(),
         Some("invalid type: string, expected an object")
     );
 }
@@ -387,10 +391,10 @@ fn names_of_fields() {
 #[test]
 fn text_that_is_not_utf_8_costs_what_is_wrong_in_it_and_no_more() {
     let body = b"{\"text\":\"a\xffb\",\"rows\":[{\"size\":1,\"unknown\":\"\xff\"},{\"size\":2}]}";
-    let (fields, dropped) = decode::body::<Fields>(body).unwrap();
+    let (fields, skipped) = decode::body::<Fields>(body).unwrap();
     assert_eq!(fields.text.as_deref(), Some("a\u{fffd}b"));
     assert_eq!(fields.rows, [inner(1), inner(2)]);
-    assert_eq!(dropped, Dropped::default());
+    assert_eq!(skipped, Skipped::default());
 }
 
 #[test]
@@ -486,16 +490,16 @@ fn depth_is_an_error_and_no_overflow() {
 #[test]
 fn an_element_that_fails_in_the_middle_is_left_out_whole() {
     let rows = r#"[{"sizes":[1],"size":1},{"sizes":[2],"size":"x"},{"size":3}]"#;
-    let (fields, dropped) = read("rows", rows).unwrap();
+    let (fields, skipped) = read("rows", rows).unwrap();
     let row = |size, sizes| Inner {
         size: Some(size),
         sizes,
     };
     assert_eq!(fields.rows, [row(1, vec![1]), row(3, vec![])]);
-    assert_eq!((dropped.rows, dropped.nested), (1, 0));
+    assert_eq!((skipped.rows, skipped.nested), (1, 0));
     // Alone, without its list, it is no less wrong.
-    let (fields, dropped) = read("rows", r#"{"sizes":[2],"size":"x"}"#).unwrap();
-    assert_eq!((fields.rows, dropped.rows), (vec![], 1));
+    let (fields, skipped) = read("rows", r#"{"sizes":[2],"size":"x"}"#).unwrap();
+    assert_eq!((fields.rows, skipped.rows), (vec![], 1));
 }
 
 /// What codegen writes for requests: some fields must be there.
@@ -562,13 +566,13 @@ fn what_must_be_there_is_missed() {
     });
     let body =
         br#"{"list":[{"name":"a","inner":{}},{"name":"b"}],"one":[{"name":"c","inner":{}}]}"#;
-    let (outer, dropped) = decode::body::<Outer>(body).unwrap();
+    let (outer, skipped) = decode::body::<Outer>(body).unwrap();
     let names = |list: &[Needy]| list.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&outer.list), ["a"]);
     assert_eq!(outer.one.unwrap().name, "c");
-    assert_eq!(dropped.rows, 1);
+    assert_eq!(skipped.rows, 1);
     assert_eq!(
-        dropped.first_error.as_deref(),
+        skipped.first_error.as_deref(),
         Some("missing field `inner`")
     );
 }

@@ -1,4 +1,4 @@
-//! Puts the large objects inside an answer on the heap.
+//! Boxes the large objects inside an answer.
 //!
 //! With all the fields that it can have a job takes three kilobytes, and most of them are
 //! seldom there. A list of jobs would be made of them, and move them while it grows.
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use syn::{Fields, GenericArgument, Item, ItemStruct, PathArguments, Type, parse_quote};
 
-use super::rewrite::type_name;
+use super::syntax::type_name;
 
-/// What may lie inside another object, in bytes of a 64-bit machine. Below it, moving costs
-/// less than a place on the heap.
+/// The largest object that is not boxed, in bytes of a 64-bit machine. Moving it costs less than
+/// an allocation.
 const INLINE: usize = 128;
 
 /// The objects of a file.
@@ -36,11 +36,11 @@ impl Objects {
         }
     }
 
-    /// Boxes what is large in this object.
+    /// Boxes the large fields of this object.
     pub fn shrink(&self, object: &mut ItemStruct) {
         for field in &mut object.fields {
             if self.is_boxed(&field.ty)
-                && let Some(inner) = option_mut(&mut field.ty)
+                && let Some(inner) = option_inner_mut(&mut field.ty)
             {
                 *inner = parse_quote!(::std::boxed::Box<#inner>);
             }
@@ -48,15 +48,15 @@ impl Objects {
     }
 
     fn is_boxed(&self, field: &Type) -> bool {
-        let object = option(field).and_then(type_name);
+        let object = option_inner(field).and_then(type_name);
         object.is_some_and(|name| self.fields.contains_key(&name) && self.size(&name) > INLINE)
     }
 
-    /// About what an object takes when what is large in it is boxed.
+    /// The approximate size of an object whose large fields are boxed.
     fn size(&self, object: &str) -> usize {
         let fields = self.fields.get(object).into_iter().flatten();
         let sizes = fields.map(|field| {
-            let inner = option(field).unwrap_or(field);
+            let inner = option_inner(field).unwrap_or(field);
             match type_name(inner).as_deref() {
                 _ if self.is_boxed(field) => 8,
                 Some("bool") => 1,
@@ -71,7 +71,7 @@ impl Objects {
     }
 }
 
-fn option(ty: &Type) -> Option<&Type> {
+fn option_inner(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     match &last.arguments {
@@ -85,7 +85,7 @@ fn option(ty: &Type) -> Option<&Type> {
     }
 }
 
-fn option_mut(ty: &mut Type) -> Option<&mut Type> {
+fn option_inner_mut(ty: &mut Type) -> Option<&mut Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last_mut()?;
     match &mut last.arguments {

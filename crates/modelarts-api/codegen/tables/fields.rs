@@ -1,6 +1,5 @@
-//! What the bodies of requests are made of: which schema has which fields, and
-//! what each holds. With it a body can be walked without knowing its Rust types,
-//! to hold it against the limits or to find a key that is misspelt.
+//! The table of the fields of requests. With it a body can be walked without its Rust types,
+//! to compare it with the limits or to find a key that is misspelt.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::{Map, Value};
 
-use super::Error;
+use super::super::error::Error;
 
 /// One field of one schema.
 pub struct Field {

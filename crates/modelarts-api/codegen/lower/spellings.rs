@@ -1,4 +1,4 @@
-//! Two spellings that are there for other languages, undone.
+//! Undoes two spellings that the description has for other languages.
 //!
 //! The description writes a number that may come as text as `anyOf: [integer, string]`,
 //! because strict languages read nothing else of such an answer; our decoding reads

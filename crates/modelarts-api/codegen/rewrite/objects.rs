@@ -1,34 +1,34 @@
-//! Objects read themselves with `crate::object`, instead of what serde would derive, and those
-//! all of whose fields may be missing write themselves with it, too.
+//! Replaces what serde derives for objects by `crate::object!`, and for those with required fields
+//! by `crate::complete_object!`.
 
 use quote::quote;
 use syn::{
     Attribute, Field, Fields, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated,
 };
 
-use super::rewrite::{may_be_missing, type_name, wire_name};
+use super::syntax::{may_be_missing, type_name, wire_name};
 
-/// Takes derives of serde away from an object, and gives the implementations that replace
-/// them; `None` for what has no fields with names.
-pub fn object(object: &mut ItemStruct) -> Option<Item> {
+/// Removes derives of serde from an object, and returns the implementations that replace
+/// them; `None` for a type without named fields.
+pub fn replace_derives(object: &mut ItemStruct) -> Option<Item> {
     let Fields::Named(fields) = &mut object.fields else {
         return None;
     };
     let ident = &object.ident;
-    // What must be there has no default.
+    // Required fields have no default.
     if object.attrs.iter().any(derives_default)
         && fields.named.iter().all(|field| may_be_missing(&field.ty))
     {
         object
             .attrs
             .iter_mut()
-            .for_each(|attribute| without(attribute, &["Deserialize", "Serialize"]));
+            .for_each(|attribute| remove_derives(attribute, &["Deserialize", "Serialize"]));
         let (idents, names): (Vec<_>, Vec<_>) = fields
             .named
             .iter()
             .map(|field| (field.ident.clone(), wire_name(field)))
             .unzip();
-        fields.named.iter_mut().for_each(only_for_schemas);
+        fields.named.iter_mut().for_each(keep_for_schemars);
         return Some(parse_quote! {
             crate::object! { #ident { #(#idents: #names),* } }
         });
@@ -36,7 +36,7 @@ pub fn object(object: &mut ItemStruct) -> Option<Item> {
     object
         .attrs
         .iter_mut()
-        .for_each(|attribute| without(attribute, &["Deserialize"]));
+        .for_each(|attribute| remove_derives(attribute, &["Deserialize"]));
     let typed = |field: &Field| {
         let (ident, ty, name) = (&field.ident, &field.ty, wire_name(field));
         quote!(#ident: #ty = #name)
@@ -55,7 +55,7 @@ pub fn object(object: &mut ItemStruct) -> Option<Item> {
 }
 
 /// schemars reads serde's attributes too: the name, and that a list may be missing.
-fn only_for_schemas(field: &mut Field) {
+fn keep_for_schemars(field: &mut Field) {
     let renamed = field
         .ident
         .as_ref()
@@ -73,12 +73,13 @@ fn only_for_schemas(field: &mut Field) {
 }
 
 fn derives_default(attribute: &Attribute) -> bool {
-    derived(attribute).is_some_and(|derived| derived.iter().any(|path| path.is_ident("Default")))
+    derived_traits(attribute)
+        .is_some_and(|derived| derived.iter().any(|path| path.is_ident("Default")))
 }
 
-/// Takes away what serde derives.
-fn without(attribute: &mut Attribute, traits: &[&str]) {
-    if let Some(mut derived) = derived(attribute) {
+/// Removes traits that serde derives.
+fn remove_derives(attribute: &mut Attribute, traits: &[&str]) {
+    if let Some(mut derived) = derived_traits(attribute) {
         derived.retain(|path| {
             let serde = path.segments.iter().any(|segment| segment.ident == "serde");
             let last = path
@@ -91,8 +92,8 @@ fn without(attribute: &mut Attribute, traits: &[&str]) {
     }
 }
 
-/// What is derived, if this says so.
-fn derived(attribute: &Attribute) -> Option<Vec<Path>> {
+/// The traits of a `derive` attribute.
+fn derived_traits(attribute: &Attribute) -> Option<Vec<Path>> {
     if !attribute.path().is_ident("derive") {
         return None;
     }

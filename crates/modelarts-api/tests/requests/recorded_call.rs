@@ -1,45 +1,46 @@
-//! What the SDK was told, so that our client is told the same.
+//! The arguments of a recorded call of the SDK, for the same call of our client.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub struct Said<'a> {
+/// A recorded call.
+pub struct RecordedCall<'a> {
     arguments: &'a Value,
     body: &'a Value,
-    repeated: RefCell<BTreeSet<String>>,
+    taken: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> RecordedCall<'a> {
     pub fn new(record: &'a Value) -> Self {
         Self {
             arguments: &record["arguments"],
             body: &record["request"]["body"],
-            repeated: RefCell::default(),
+            taken: RefCell::default(),
         }
     }
 
-    /// An argument or the body, as whatever the caller takes.
+    /// Takes an argument or the body, as the type that the caller needs.
     ///
     /// The SDK's own names of fields are not the service's, so the body is read from
-    /// what it sent: what our type does not know is lost here, and missing later.
+    /// what it sent. A field that our type does not know is lost here, and missing later.
     pub fn take<T: DeserializeOwned>(&self, name: &str) -> T {
-        self.repeated.borrow_mut().insert(name.to_owned());
-        let said = match name {
+        self.taken.borrow_mut().insert(name.to_owned());
+        let value = match name {
             "body" => self.body,
             name => &self.arguments[name],
         };
-        serde_path_to_error::deserialize(said).unwrap_or_else(|e| panic!("{name}: {e}"))
+        serde_path_to_error::deserialize(value).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// What the SDK was told and we were not.
-    pub fn unsaid(&self) -> Vec<String> {
+    /// The arguments of the SDK's call that ours did not take.
+    pub fn not_taken(&self) -> Vec<String> {
         let arguments = self.arguments.as_object().unwrap().keys().cloned();
         let body = (!self.body.is_null()).then(|| "body".to_owned());
         arguments
             .chain(body)
-            .filter(|name| !self.repeated.borrow().contains(name))
+            .filter(|name| !self.taken.borrow().contains(name))
             .collect()
     }
 }

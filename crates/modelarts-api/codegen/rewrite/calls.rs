@@ -1,5 +1,5 @@
-//! Makes each call go through `crate::send`, and takes out of it what it does for
-//! nothing: progenitor's hooks, a header with the version of the description, which the
+//! Makes each call go through `crate::send`, and removes what it does needlessly:
+//! progenitor's hooks, a header with the version of the description, which the
 //! service does not know, and copies of text.
 
 use quote::ToTokens;
@@ -9,15 +9,15 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-use super::Error;
+use super::super::error::Error;
 
-/// The variable that generated code gathers headers in.
-const GATHERED: &str = "header_map";
+/// The variable that generated code collects headers in.
+const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
 pub fn rewrite(file: &mut File) -> Result<(), Error> {
-    Calls.visit_file_mut(file);
-    let mut check = Check(None);
+    RewriteCalls.visit_file_mut(file);
+    let mut check = CheckTransport(None);
     check.visit_file_mut(file);
     check.0.map_or(Ok(()), Err)
 }
@@ -26,45 +26,45 @@ fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// A call that does not go through the transport would be sent unsigned.
-struct Check(Option<Error>);
+/// Finds a call that does not go through the transport, and would be sent unsigned.
+struct CheckTransport(Option<Error>);
 
-impl VisitMut for Check {
+impl VisitMut for CheckTransport {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         let text = function.to_token_stream().to_string();
         let sent = text.matches("crate :: send (").count();
         if is_send(function) && sent != 1 {
             self.0 = Some(Error(format!(
-                "a call is not of the form that codegen/call.rs knows: {text}"
+                "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
             )));
         }
     }
 }
 
-struct Calls;
+struct RewriteCalls;
 
-impl VisitMut for Calls {
+impl VisitMut for RewriteCalls {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         let statements = &mut function.block.stmts;
         statements.retain(|statement| !appends_version(statement) && !is_hook(statement));
         if is_send(function) {
-            through_transport(&mut function.block.stmts);
-            Plain.visit_block_mut(&mut function.block);
+            send_through_transport(&mut function.block.stmts);
+            ReplaceExpressions.visit_block_mut(&mut function.block);
         } else if function.sig.ident == "new" {
-            Unset.visit_block_mut(&mut function.block);
+            EmptyMessages.visit_block_mut(&mut function.block);
         }
-        // The other uses: where it is made, and where it is handed over.
+        // Without headers the variable is neither declared nor passed on.
         let statements = &mut function.block.stmts;
         if !statements.iter().any(appends) {
-            statements.retain(|statement| !declares(statement, GATHERED));
-            Without.visit_impl_item_fn_mut(function);
+            statements.retain(|statement| !declares(statement, HEADERS));
+            RemoveHeaders.visit_impl_item_fn_mut(function);
         }
     }
 }
 
 /// `let info = OperationInfo { .. }; let result = client.exec(request, &info).await;` and
 /// `let response = result?;` become one call.
-fn through_transport(statements: &mut Vec<Stmt>) {
+fn send_through_transport(statements: &mut Vec<Stmt>) {
     let mut method = None;
     for statement in statements.iter() {
         if let Stmt::Local(local) = statement
@@ -83,7 +83,7 @@ fn through_transport(statements: &mut Vec<Stmt>) {
                 let response = crate::send(
                     client,
                     request,
-                    const { crate::Operation::named(#method).expect("an operation has this method") },
+                    const { crate::Operation::find(#method).expect("an operation has this method") },
                 )
                 .await?;
             };
@@ -91,16 +91,17 @@ fn through_transport(statements: &mut Vec<Stmt>) {
     }
 }
 
-/// Whether this is `let name = …` or `let mut name = …`.
+/// Returns whether this is `let name = …` or `let mut name = …`.
 fn declares(statement: &Stmt, name: &str) -> bool {
     matches!(statement, Stmt::Local(local)
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// What is done with the answer, which is read to its end already, and with parts of paths.
-struct Plain;
+/// Replaces expressions that handle the answer, which is read to its end already, and parts of
+/// paths.
+struct ReplaceExpressions;
 
-impl VisitMut for Plain {
+impl VisitMut for ReplaceExpressions {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_mut::visit_expr_mut(self, expr);
         let text = expr.to_token_stream().to_string();
@@ -111,7 +112,7 @@ impl VisitMut for Plain {
                 *expr = parse_quote!(crate::decode::response(response));
             }
             "ResponseValue :: empty (response)" => {
-                *expr = parse_quote!(crate::decode::empty(response));
+                *expr = parse_quote!(crate::decode::empty_response(response));
             }
             "Error :: UnexpectedResponse (response)" => {
                 *expr = parse_quote!(Error::UnexpectedResponse(response.into()));
@@ -119,7 +120,7 @@ impl VisitMut for Plain {
             _ => {}
         }
         if let Expr::MethodCall(call) = expr {
-            names_what_is_wrong(call);
+            name_invalid_parameter(call);
         }
         if let Expr::Macro(invoked) = expr
             && invoked.mac.path.is_ident("format")
@@ -127,14 +128,14 @@ impl VisitMut for Plain {
                 .mac
                 .parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
         {
-            arguments.iter_mut().for_each(without_copies);
+            arguments.iter_mut().for_each(encode_without_copy);
             invoked.mac.tokens = arguments.to_token_stream();
         }
     }
 }
 
-/// `encode_path(&id.to_string())` becomes `crate::segment::Segment(&id)`.
-fn without_copies(argument: &mut Expr) {
+/// `encode_path(&id.to_string())` becomes `crate::path_segment::PathSegment(&id)`.
+fn encode_without_copy(argument: &mut Expr) {
     if let Expr::Call(ExprCall { func, args, .. }) = argument
         && func.to_token_stream().to_string() == "encode_path"
         && let Some(Expr::Reference(reference)) = args.first()
@@ -143,18 +144,19 @@ fn without_copies(argument: &mut Expr) {
         }) = &*reference.expr
         && method == "to_string"
     {
-        *argument = parse_quote!(crate::segment::Segment(&#receiver));
+        *argument = parse_quote!(crate::path_segment::PathSegment(&#receiver));
     }
 }
 
-/// `id.map_err(Error::InvalidRequest)` says what is wrong with an `id` that was never set.
-fn names_what_is_wrong(call: &mut ExprMethodCall) {
+/// Adds the name `id` to the error of `id.map_err(Error::InvalidRequest)`, which is empty when it
+/// was never set.
+fn name_invalid_parameter(call: &mut ExprMethodCall) {
     if call.method != "map_err" || arguments(call) != "Error :: InvalidRequest" {
         return;
     }
     if let Expr::Path(ExprPath { path, .. }) = &*call.receiver {
         let name = path.to_token_stream().to_string();
-        call.args = parse_quote!(|message| crate::transport::invalid(#name, message));
+        call.args = parse_quote!(|message| crate::error::invalid_request(#name, message));
     }
 }
 
@@ -162,10 +164,10 @@ fn arguments(call: &ExprMethodCall) -> String {
     call.args.to_token_stream().to_string()
 }
 
-/// A value that is not set yet has no message of its own on the heap.
-struct Unset;
+/// Empties the message of a value that is not set yet, which would be on the heap.
+struct EmptyMessages;
 
-impl VisitMut for Unset {
+impl VisitMut for EmptyMessages {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         let text = expr.to_token_stream().to_string();
         if text.starts_with("Err (") && text.ends_with("was not initialized\" . to_string ())") {
@@ -176,7 +178,7 @@ impl VisitMut for Unset {
     }
 }
 
-/// Whether this is `client.pre(…).await?` or `client.post(…).await?`.
+/// Returns whether this is `client.pre(…).await?` or `client.post(…).await?`.
 fn is_hook(statement: &Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     ["client . pre (", "client . post ("]
@@ -184,10 +186,10 @@ fn is_hook(statement: &Stmt) -> bool {
         .any(|hook| text.starts_with(hook))
 }
 
-/// Whether a statement puts a header among those that are gathered, perhaps under a condition.
+/// Returns whether a statement adds a header, perhaps under a condition.
 fn appends(statement: &Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
-    text.contains(&format!("{GATHERED} . append"))
+    text.contains(&format!("{HEADERS} . append"))
 }
 
 fn appends_version(statement: &Stmt) -> bool {
@@ -200,13 +202,13 @@ fn appends_version(statement: &Stmt) -> bool {
 }
 
 /// `request.headers(header_map)` becomes `request`.
-struct Without;
+struct RemoveHeaders;
 
-impl VisitMut for Without {
+impl VisitMut for RemoveHeaders {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         if let Expr::MethodCall(call) = expr
             && call.method == "headers"
-            && arguments(call) == GATHERED
+            && arguments(call) == HEADERS
         {
             *expr = (*call.receiver).clone();
         }

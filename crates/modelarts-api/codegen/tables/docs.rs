@@ -1,4 +1,4 @@
-//! What the extensions of an operation say, as a list for its documentation.
+//! The extensions of an operation, as a list for its documentation.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("V", "Airflow provider"),
 ];
 
-/// A Markdown list; nothing for what the operation does not say.
+/// Writes a Markdown list of the extensions that the operation has.
 pub fn list(operation: &Value) -> String {
     let names = |key: &str, named: &dyn Fn(&str) -> String| {
         let names: Vec<_> = operation
@@ -60,6 +60,6 @@ pub fn list(operation: &Value) -> String {
         ("Sources", sources),
     ];
     rows.into_iter()
-        .filter_map(|(what, said)| Some(format!("- {what}: {}\n", said?)))
+        .filter_map(|(title, text)| Some(format!("- {title}: {}\n", text?)))
         .collect()
 }

@@ -1,30 +1,30 @@
-//! Values in the path of a request.
+//! Percent encoding of values in the path of a request.
 
 use std::fmt::{self, Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is written in a path as it is.
+/// All characters but those that a path may contain as they are.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Prints as the segment of a path that has this value.
-pub(crate) struct Segment<'a, T>(pub(crate) &'a T);
+/// Displays a value as a segment of a path.
+pub(crate) struct PathSegment<'a, T>(pub(crate) &'a T);
 
-impl<T: fmt::Display> fmt::Display for Segment<'_, T> {
+impl<T: fmt::Display> fmt::Display for PathSegment<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Encoded(f), "{}", self.0)
+        write!(PercentEncoder(f), "{}", self.0)
     }
 }
 
-struct Encoded<'a, 'b>(&'a mut fmt::Formatter<'b>);
+struct PercentEncoder<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
-impl Write for Encoded<'_, '_> {
+impl Write for PercentEncoder<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // So are nearly all values.
+        // Most values need no encoding.
         if text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -41,7 +41,10 @@ mod tests {
 
     #[test]
     fn only_what_is_unreserved_stays() {
-        assert_eq!(Segment(&"Job-1_a.b~c").to_string(), "Job-1_a.b~c");
-        assert_eq!(Segment(&"a/b?c d%ä").to_string(), "a%2Fb%3Fc%20d%25%C3%A4");
+        assert_eq!(PathSegment(&"Job-1_a.b~c").to_string(), "Job-1_a.b~c");
+        assert_eq!(
+            PathSegment(&"a/b?c d%ä").to_string(),
+            "a%2Fb%3Fc%20d%25%C3%A4"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of identifiers as plain Rust.
+//! Replaces the patterns of identifiers with plain Rust.
 //!
 //! typify writes a regular expression for each pattern, with an engine of its own at run
 //! time. The identifiers in paths need only classes of characters and counts; that builds
@@ -8,29 +8,29 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Expr, ImplItem, Item, ItemImpl, ItemMod, Stmt, parse_quote};
 
-use super::{Error, rewrite::content};
+use super::{super::error::Error, syntax::content};
 
-/// One class of characters, and how many of them there may be.
-struct Part {
+/// A run of characters of one class, with the least and the largest number of them.
+struct CharacterRun {
     /// Ranges of characters, both ends included.
     ranges: Vec<(char, char)>,
-    /// Whether blanks belong to the class.
+    /// Blanks belong to the class.
     blank: bool,
-    /// Whether all other characters are meant.
+    /// The class has all other characters instead.
     negated: bool,
-    least: usize,
-    most: usize,
+    min: usize,
+    max: usize,
 }
 
 /// Replaces the regular expressions in a module of types.
-pub fn plain(types: &mut ItemMod) -> Result<(), Error> {
+pub fn replace_patterns(types: &mut ItemMod) -> Result<(), Error> {
     for item in content(types)? {
         let Item::Impl(ItemImpl { items, .. }) = item else {
             continue;
         };
         for item in items {
             if let ImplItem::Fn(function) = item {
-                statements(&mut function.block.stmts)?;
+                replace_pattern(&mut function.block.stmts)?;
             }
         }
     }
@@ -38,7 +38,7 @@ pub fn plain(types: &mut ItemMod) -> Result<(), Error> {
 }
 
 /// `static PATTERN: .. = ..; if PATTERN.find(value).is_none() { .. }`
-fn statements(statements: &mut Vec<Stmt>) -> Result<(), Error> {
+fn replace_pattern(statements: &mut Vec<Stmt>) -> Result<(), Error> {
     let Some(at) = statements.iter().position(
         |statement| matches!(statement, Stmt::Item(Item::Static(item)) if item.ident == "PATTERN"),
     ) else {
@@ -55,20 +55,20 @@ fn statements(statements: &mut Vec<Stmt>) -> Result<(), Error> {
         .and_then(|(literal, _)| syn::parse_str::<syn::LitStr>(literal.trim()).ok())
         .ok_or_else(|| Error(format!("typify writes patterns in another way now: {text}")))?
         .value();
-    let parts = parse(&pattern)?.into_iter().map(|part| part.tokens());
-    let fits = quote!(crate::pattern::fits(value, &[#(#parts),*]));
+    let runs = parse(&pattern)?.into_iter().map(|run| run.tokens());
+    let test = quote!(crate::identifier::matches(value, &[#(#runs),*]));
     match statements.get_mut(at) {
-        Some(Stmt::Expr(Expr::If(test), _)) => {
-            test.cond = parse_quote!(!#fits);
+        Some(Stmt::Expr(Expr::If(check), _)) => {
+            check.cond = parse_quote!(!#test);
             Ok(())
         }
         _ => Err(Error(format!("typify checks {pattern} in another way now"))),
     }
 }
 
-/// Reads `^[class]{least,most}..$`. All but the last class stand for a fixed number of
+/// Reads `^[class]{min,max}..$`. All but the last class stand for a fixed number of
 /// characters, so that nothing has to be tried twice.
-fn parse(pattern: &str) -> Result<Vec<Part>, Error> {
+fn parse(pattern: &str) -> Result<Vec<CharacterRun>, Error> {
     let unknown = || {
         Error(format!(
             "pattern {pattern}: identifiers in paths are described by classes of characters \
@@ -79,48 +79,48 @@ fn parse(pattern: &str) -> Result<Vec<Part>, Error> {
         .strip_prefix('^')
         .and_then(|rest| rest.strip_suffix('$'))
         .ok_or_else(unknown)?;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut runs: Vec<CharacterRun> = Vec::new();
     while !rest.is_empty() {
         let (class, behind) = rest
             .strip_prefix('[')
             .and_then(|rest| rest.split_once(']'))
             .ok_or_else(unknown)?;
-        let (least, most, behind) = match behind.strip_prefix('{') {
+        let (min, max, behind) = match behind.strip_prefix('{') {
             None => (1, 1, behind),
             Some(counts) => {
                 let (counts, behind) = counts.split_once('}').ok_or_else(unknown)?;
-                let (least, most) = counts.split_once(',').unwrap_or((counts, counts));
+                let (min, max) = counts.split_once(',').unwrap_or((counts, counts));
                 let number = |text: &str| text.parse().map_err(|_| unknown());
-                (number(least)?, number(most)?, behind)
+                (number(min)?, number(max)?, behind)
             }
         };
-        if parts.last().is_some_and(|part| part.least != part.most) {
+        if runs.last().is_some_and(|run| run.min != run.max) {
             return Err(unknown());
         }
-        parts.push(read(class, least, most).ok_or_else(unknown)?);
+        runs.push(read_class(class, min, max).ok_or_else(unknown)?);
         rest = behind;
     }
-    Ok(parts)
+    Ok(runs)
 }
 
-fn read(text: &str, least: usize, most: usize) -> Option<Part> {
+fn read_class(text: &str, min: usize, max: usize) -> Option<CharacterRun> {
     let (negated, text) = match text.strip_prefix('^') {
         Some(text) => (true, text),
         None => (false, text),
     };
-    let mut part = Part {
+    let mut run = CharacterRun {
         ranges: Vec::new(),
         blank: false,
         negated,
-        least,
-        most,
+        min,
+        max,
     };
     let mut characters = text.chars().peekable();
     while let Some(first) = characters.next() {
         if first == '\\' {
             match characters.next()? {
-                's' => part.blank = true,
-                escaped if !escaped.is_alphanumeric() => part.ranges.push((escaped, escaped)),
+                's' => run.blank = true,
+                escaped if !escaped.is_alphanumeric() => run.ranges.push((escaped, escaped)),
                 _ => return None,
             }
             continue;
@@ -134,12 +134,12 @@ fn read(text: &str, least: usize, most: usize) -> Option<Part> {
             }
             _ => first,
         };
-        part.ranges.push((first, last));
+        run.ranges.push((first, last));
     }
-    Some(part)
+    Some(run)
 }
 
-impl Part {
+impl CharacterRun {
     fn tokens(&self) -> TokenStream {
         let ranges: Vec<TokenStream> = self
             .ranges
@@ -161,7 +161,7 @@ impl Part {
             true => quote!(|c| !(#inside)),
             false => quote!(|c| #inside),
         };
-        let (least, most) = (self.least, self.most);
-        quote!((#test, #least, #most))
+        let (min, max) = (self.min, self.max);
+        quote!((#test, #min, #max))
     }
 }

@@ -1,26 +1,33 @@
-//! The description as progenitor should see it.
+//! Lowers the description to what progenitor should compile.
 //!
 //! The description states every documented limit, for readers and for other
 //! languages. Generated types would enforce them while decoding, and one answer
 //! that breaks one would be unreadable as a whole. So a copy loses them.
+
+pub mod open_enums;
+mod reachability;
+mod spellings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
 
+use self::{
+    open_enums::OpenEnum,
+    reachability::{Roots, reachable},
+};
 use super::{
-    Error, docs,
-    facts::{self, Limit, Operation},
-    fields::{self, Field},
-    open_enum::OpenEnum,
-    spelling,
+    error::Error,
+    tables::{
+        docs,
+        fields::{self, Field},
+        limits::{self, Limit},
+        operations::{self, METHODS, Operation},
+    },
 };
 
-const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
-const SCHEMAS: &str = "#/components/schemas/";
-
-/// A lowered description, and what it said before.
+/// A lowered description, and the facts that it lost.
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
@@ -33,11 +40,12 @@ pub struct Lowered {
     pub fields: Vec<Field>,
 }
 
+/// Lowers a description.
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let mut description = description.clone();
-    spelling::undo(&mut description);
-    let operations = facts::operations(&description)?;
-    let limits = facts::limits(&description)?;
+    spellings::undo(&mut description);
+    let operations = operations::operations(&description)?;
+    let limits = limits::limits(&description)?;
     let schemas = description
         .pointer("/components/schemas")
         .and_then(Value::as_object)
@@ -48,81 +56,12 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     roots.collect(&description)?;
     let in_answers = reachable(&schemas, roots.answers)?;
     let in_requests = reachable(&schemas, roots.requests)?;
-    let identifiers = roots.identifiers;
     let fields = fields::fields(&schemas, &in_requests)?;
-
-    let mut open_enums = Vec::new();
-    let mut closed = BTreeSet::new();
-    for (name, schema) in &schemas {
-        if name.to_upper_camel_case() != *name {
-            return Err(Error(format!(
-                "schema {name}: write the name as {}, which is what the type will be called",
-                name.to_upper_camel_case()
-            )));
-        }
-        if let Some(open_enum) = OpenEnum::read(name, schema, &schemas)? {
-            closed.insert(open_enum.known.clone());
-            open_enums.push(open_enum);
-        }
-    }
-
-    let mut secrets = BTreeSet::new();
-    let mut lowered = Map::new();
-    for (name, schema) in schemas {
-        if closed.contains(&name) {
-            continue;
-        }
-        if open_enums.iter().any(|open_enum| open_enum.name == name) {
-            // Replaced by its own type; progenitor needs to see that it exists.
-            lowered.insert(name, json!({ "type": "string" }));
-            continue;
-        }
-        for (property, text) in properties(&schema) {
-            if text.get("format").and_then(Value::as_str) == Some("password") {
-                secrets.insert((name.clone(), property.clone()));
-            }
-        }
-        if in_answers.contains(&name) && schema.get("enum").is_some() {
-            return Err(Error(format!(
-                "schema {name}: an answer uses this closed enumeration, and a new value would \
-                 make the answer unreadable; write anyOf [Known{name}, string]"
-            )));
-        }
-        let mut schema = schema;
-        lower_schema(
-            &mut schema,
-            &Keep {
-                required: !in_answers.contains(&name),
-                pattern: identifiers.contains(&name),
-            },
-        );
-        lowered.insert(name, schema);
-    }
-    let components = description
-        .get_mut("components")
-        .and_then(Value::as_object_mut)
-        .ok_or_else(|| Error::new("the description has no components"))?;
-    components.insert("schemas".into(), Value::Object(lowered));
-    components.remove("securitySchemes");
-    components.remove("examples");
-    components.remove("headers");
-    for section in ["parameters", "responses"] {
-        if let Some(section) = components.get_mut(section).and_then(Value::as_object_mut) {
-            section.values_mut().for_each(lower_holder);
-        }
-    }
-    for path in object_mut(&mut description, "paths")?.values_mut() {
-        let Some(path) = path.as_object_mut() else {
-            continue;
-        };
-        for (key, operation) in path.iter_mut() {
-            if METHODS.contains(&key.as_str()) {
-                lower_operation(operation)?;
-            } else if key == "parameters" {
-                lower_all(operation);
-            }
-        }
-    }
+    let open_enums = open_enums(&schemas)?;
+    let secrets = secrets(&schemas);
+    let schemas = lower_schemas(schemas, &open_enums, &in_answers, &roots.identifiers)?;
+    lower_components(&mut description, schemas)?;
+    lower_paths(&mut description)?;
     Ok(Lowered {
         description,
         open_enums,
@@ -132,6 +71,99 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         limits,
         fields,
     })
+}
+
+/// Finds the open enumerations; fails on a name that its type would not have.
+fn open_enums(schemas: &Map<String, Value>) -> Result<Vec<OpenEnum>, Error> {
+    let mut open_enums = Vec::new();
+    for (name, schema) in schemas {
+        if name.to_upper_camel_case() != *name {
+            return Err(Error(format!(
+                "schema {name}: write the name as {}, which is what the type will be called",
+                name.to_upper_camel_case()
+            )));
+        }
+        open_enums.extend(OpenEnum::read(name, schema, schemas)?);
+    }
+    Ok(open_enums)
+}
+
+/// Finds the properties that hold secrets, as (schema, property).
+fn secrets(schemas: &Map<String, Value>) -> BTreeSet<(String, String)> {
+    let mut secrets = BTreeSet::new();
+    for (name, schema) in schemas {
+        for (property, text) in properties(schema) {
+            if text.get("format").and_then(Value::as_str) == Some("password") {
+                secrets.insert((name.clone(), property.clone()));
+            }
+        }
+    }
+    secrets
+}
+
+/// Takes from each schema what its type must not enforce.
+fn lower_schemas(
+    schemas: Map<String, Value>,
+    open_enums: &[OpenEnum],
+    in_answers: &BTreeSet<String>,
+    identifiers: &BTreeSet<String>,
+) -> Result<Map<String, Value>, Error> {
+    let mut lowered = Map::new();
+    for (name, mut schema) in schemas {
+        if open_enums.iter().any(|open_enum| open_enum.known == name) {
+            continue;
+        }
+        if open_enums.iter().any(|open_enum| open_enum.name == name) {
+            // Replaced by its own type; progenitor needs to see that it exists.
+            lowered.insert(name, json!({ "type": "string" }));
+            continue;
+        }
+        if in_answers.contains(&name) && schema.get("enum").is_some() {
+            return Err(Error(format!(
+                "schema {name}: an answer uses this closed enumeration, and a new value would \
+                 make the answer unreadable; write anyOf [Known{name}, string]"
+            )));
+        }
+        let keep = Keep {
+            required: !in_answers.contains(&name),
+            pattern: identifiers.contains(&name),
+        };
+        lower_schema(&mut schema, &keep);
+        lowered.insert(name, schema);
+    }
+    Ok(lowered)
+}
+
+/// Puts the lowered schemas in, and takes out what generated code does not need.
+fn lower_components(description: &mut Value, schemas: Map<String, Value>) -> Result<(), Error> {
+    let components = object_mut(description, "components")?;
+    components.insert("schemas".into(), Value::Object(schemas));
+    components.remove("securitySchemes");
+    components.remove("examples");
+    components.remove("headers");
+    for section in ["parameters", "responses"] {
+        if let Some(section) = components.get_mut(section).and_then(Value::as_object_mut) {
+            section.values_mut().for_each(lower_holder);
+        }
+    }
+    Ok(())
+}
+
+/// Lowers the operations, and the parameters that all operations of a path share.
+fn lower_paths(description: &mut Value) -> Result<(), Error> {
+    for path in object_mut(description, "paths")?.values_mut() {
+        let Some(path) = path.as_object_mut() else {
+            continue;
+        };
+        for (key, operation) in path.iter_mut() {
+            if METHODS.contains(&key.as_str()) {
+                lower_operation(operation)?;
+            } else if key == "parameters" {
+                lower_parameters(operation);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn object_mut<'a>(value: &'a mut Value, key: &str) -> Result<&'a mut Map<String, Value>, Error> {
@@ -149,117 +181,13 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
         .flatten()
 }
 
-// ------------------------------------------------------------- who uses which
-
-/// The schemas that bodies and parameters begin with.
-#[derive(Default)]
-struct Roots {
-    requests: BTreeSet<String>,
-    answers: BTreeSet<String>,
-    /// Schemas of path parameters: the only ones whose pattern is enforced,
-    /// because a wrong identifier would address something else.
-    identifiers: BTreeSet<String>,
-}
-
-impl Roots {
-    fn collect(&mut self, description: &Value) -> Result<(), Error> {
-        let parameters = description
-            .pointer("/components/parameters")
-            .and_then(Value::as_object);
-        for parameter in parameters.into_iter().flat_map(Map::values) {
-            self.parameter(parameter);
-        }
-        let responses = description
-            .pointer("/components/responses")
-            .and_then(Value::as_object);
-        for response in responses.into_iter().flat_map(Map::values) {
-            references(response, &mut self.answers);
-        }
-        let paths = description
-            .get("paths")
-            .and_then(Value::as_object)
-            .ok_or_else(|| Error::new("the description has no paths"))?;
-        for path in paths.values().filter_map(Value::as_object) {
-            for (key, operation) in path {
-                if !METHODS.contains(&key.as_str()) {
-                    continue;
-                }
-                if let Some(body) = operation.get("requestBody") {
-                    references(body, &mut self.requests);
-                }
-                if let Some(responses) = operation.get("responses") {
-                    references(responses, &mut self.answers);
-                }
-                let parameters = operation.get("parameters").and_then(Value::as_array);
-                for parameter in parameters.into_iter().flatten() {
-                    self.parameter(parameter);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn parameter(&mut self, parameter: &Value) {
-        let Some(schema) = parameter.get("schema") else {
-            return;
-        };
-        references(schema, &mut self.requests);
-        if parameter.get("in").and_then(Value::as_str) == Some("path") {
-            references(schema, &mut self.identifiers);
-        }
-    }
-}
-
-/// Collects the names of the schemas that `value` refers to.
-fn references(value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(object) => {
-            if let Some(name) = object
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|reference| reference.strip_prefix(SCHEMAS))
-            {
-                names.insert(name.to_owned());
-            }
-            for (key, value) in object {
-                // An example may hold anything, also something that looks like a reference.
-                if key != "example" && key != "examples" {
-                    references(value, names);
-                }
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|value| references(value, names)),
-        _ => {}
-    }
-}
-
-fn reachable(
-    schemas: &Map<String, Value>,
-    roots: BTreeSet<String>,
-) -> Result<BTreeSet<String>, Error> {
-    let mut found = BTreeSet::new();
-    let mut open: Vec<String> = roots.into_iter().collect();
-    while let Some(name) = open.pop() {
-        let schema = schemas
-            .get(&name)
-            .ok_or_else(|| Error(format!("{SCHEMAS}{name} is referred to and not defined")))?;
-        if found.insert(name) {
-            let mut next = BTreeSet::new();
-            references(schema, &mut next);
-            open.extend(next);
-        }
-    }
-    Ok(found)
-}
-
-// ------------------------------------------------------------------- lowering
-
+/// The keywords that a schema keeps.
 struct Keep {
     required: bool,
     pattern: bool,
 }
 
-const NOTHING: Keep = Keep {
+const KEEP_NOTHING: Keep = Keep {
     required: false,
     pattern: false,
 };
@@ -288,7 +216,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
         "examples",
         "readOnly",
         "writeOnly",
-        // What the service leaves out and what it sends as null is the same to us.
+        // A missing field and a field that is null decode to the same value.
         "nullable",
         // Every number is as wide as JSON writes it, every text is text.
         "format",
@@ -323,7 +251,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
     }
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
         for property in properties.values_mut() {
-            lower_schema(property, &NOTHING);
+            lower_schema(property, &KEEP_NOTHING);
         }
     }
     if let Some(parts) = object.get_mut("allOf").and_then(Value::as_array_mut) {
@@ -331,7 +259,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
     }
 }
 
-/// A parameter, or anything else that holds a schema or media types.
+/// Lowers a parameter, or anything else that holds a schema or media types.
 fn lower_holder(holder: &mut Value) {
     let Some(object) = holder.as_object_mut() else {
         return;
@@ -340,14 +268,14 @@ fn lower_holder(holder: &mut Value) {
     object.remove("example");
     object.remove("examples");
     if let Some(schema) = object.get_mut("schema") {
-        lower_schema(schema, &NOTHING);
+        lower_schema(schema, &KEEP_NOTHING);
     }
     if let Some(content) = object.get_mut("content").and_then(Value::as_object_mut) {
         content.values_mut().for_each(lower_holder);
     }
 }
 
-fn lower_all(list: &mut Value) {
+fn lower_parameters(list: &mut Value) {
     if let Some(list) = list.as_array_mut() {
         list.iter_mut().for_each(lower_holder);
     }
@@ -368,7 +296,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     let text = format!("{}\n\n{facts}", text.unwrap_or_default());
     object.insert("description".into(), text.trim().into());
     if let Some(parameters) = object.get_mut("parameters") {
-        lower_all(parameters);
+        lower_parameters(parameters);
     }
     if let Some(body) = object.get_mut("requestBody") {
         lower_holder(body);
@@ -382,7 +310,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         let mut response = response.clone();
         lower_holder(&mut response);
         match status.as_bytes() {
-            // 204 says "not ready" where another success has the body. The
+            // 204 means "not ready" where another success has the body. The
             // service mixes up its success codes, so that one range serves all.
             b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
             [b'2', ..] => {

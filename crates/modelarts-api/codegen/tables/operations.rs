@@ -1,12 +1,14 @@
-//! What the description says that generated types do not carry: effects, paging
-//! and limits. They become tables.
+//! The table of operations: their effects and their paging, which generated types do not carry.
 
 use heck::ToSnakeCase;
 use proc_macro2::TokenStream;
 use quote::quote;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Error, docs};
+use super::{super::error::Error, docs};
+
+/// The HTTP methods that a path item may have; its other keys are no operations.
+pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// One operation, as a row of the table.
 pub struct Operation {
@@ -29,7 +31,7 @@ enum Effect {
 struct Pagination {
     offset: TokenStream,
     disputed: bool,
-    place: TokenStream,
+    location: TokenStream,
     offset_name: Option<String>,
     limit_name: Option<String>,
     max_limit: Option<u32>,
@@ -45,13 +47,7 @@ struct Cursor {
     last: String,
 }
 
-/// One limit of one field.
-pub struct Limit {
-    schema: String,
-    field: String,
-    rule: TokenStream,
-}
-
+/// Reads the operations, sorted by name.
 pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     let mut operations = Vec::new();
     let paths = description
@@ -60,7 +56,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
         .ok_or_else(|| Error::new("the description has no paths"))?;
     for (path, item) in paths {
         for (method, operation) in item.as_object().into_iter().flatten() {
-            if !["get", "put", "post", "delete", "patch"].contains(&method.as_str()) {
+            if !METHODS.contains(&method.as_str()) {
                 continue;
             }
             let text = |key: &str| operation.get(key).and_then(Value::as_str);
@@ -73,7 +69,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
                 _ => {
                     return Err(Error(format!(
                         "operation {id}: x-effect is {}; it must be read, idempotent or create",
-                        said(operation, "x-effect")
+                        value_text(operation, "x-effect")
                     )));
                 }
             };
@@ -99,8 +95,8 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     Ok(operations)
 }
 
-/// What stands under a key, for messages.
-fn said(value: &Value, key: &str) -> String {
+/// The value of a key as text, for messages.
+fn value_text(value: &Value, key: &str) -> String {
     value
         .get(key)
         .map_or_else(|| "missing".to_owned(), Value::to_string)
@@ -111,7 +107,7 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     let wrong = |key: &str, admitted: &str| {
         Error(format!(
             "operation {id}: x-pagination.{key} is {}; it must be {admitted}",
-            said(value, key)
+            value_text(value, key)
         ))
     };
     let named = |key: &str| text(key).map(str::to_owned);
@@ -133,7 +129,7 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     Ok(Pagination {
         offset,
         disputed: value.get("disputed").and_then(Value::as_bool) == Some(true),
-        place: match text("in") {
+        location: match text("in") {
             Some("body") => quote!(Body),
             Some("query") => quote!(Query),
             _ => return Err(wrong("in", "query or body")),
@@ -167,96 +163,8 @@ fn pagination(id: &str, value: &Value) -> Result<Pagination, Error> {
     })
 }
 
-pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
-    let mut limits = Vec::new();
-    let schemas = description
-        .pointer("/components/schemas")
-        .and_then(Value::as_object);
-    for (schema, definition) in schemas.into_iter().flatten() {
-        limits_of(schema, "", definition, &mut limits)?;
-        let properties = definition.get("properties").and_then(Value::as_object);
-        for (field, property) in properties.into_iter().flatten() {
-            limits_of(schema, field, property, &mut limits)?;
-        }
-    }
-    let paths = description.get("paths").and_then(Value::as_object);
-    let operations = paths
-        .into_iter()
-        .flat_map(Map::values)
-        .filter_map(Value::as_object)
-        .flat_map(Map::values);
-    for operation in operations {
-        let (Some(id), Some(parameters)) = (
-            operation.get("operationId").and_then(Value::as_str),
-            operation.get("parameters").and_then(Value::as_array),
-        ) else {
-            continue;
-        };
-        for parameter in parameters {
-            // Most are defined once and referred to.
-            let shared = parameter
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|reference| description.pointer(reference.strip_prefix('#')?));
-            let parameter = shared.unwrap_or(parameter);
-            if let (Some(name), Some(schema)) = (
-                parameter.get("name").and_then(Value::as_str),
-                parameter.get("schema"),
-            ) {
-                limits_of(id, name, schema, &mut limits)?;
-            }
-        }
-    }
-    Ok(limits)
-}
-
-fn limits_of(
-    schema: &str,
-    field: &str,
-    definition: &Value,
-    limits: &mut Vec<Limit>,
-) -> Result<(), Error> {
-    let count = |key: &str| definition.get(key).and_then(Value::as_u64);
-    let number = |key: &str| definition.get(key).and_then(Value::as_f64);
-    // OpenAPI 3.0: whether the bound itself is excluded is a flag beside it.
-    let flag = |key: &str| definition.get(key).and_then(Value::as_bool) == Some(true);
-    let rules = [
-        count("minLength").map(|n| quote!(MinLength(#n))),
-        count("maxLength").map(|n| quote!(MaxLength(#n))),
-        number("minimum").map(|n| match flag("exclusiveMinimum") {
-            true => quote!(ExclusiveMinimum(#n)),
-            false => quote!(Minimum(#n)),
-        }),
-        number("maximum").map(|n| match flag("exclusiveMaximum") {
-            true => quote!(ExclusiveMaximum(#n)),
-            false => quote!(Maximum(#n)),
-        }),
-        count("minItems").map(|n| quote!(MinItems(#n))),
-        count("maxItems").map(|n| quote!(MaxItems(#n))),
-        flag("uniqueItems").then(|| quote!(UniqueItems)),
-        count("minProperties").map(|n| quote!(MinProperties(#n))),
-        count("maxProperties").map(|n| quote!(MaxProperties(#n))),
-        definition
-            .get("pattern")
-            .and_then(Value::as_str)
-            .map(|pattern| quote!(Pattern(#pattern))),
-    ];
-    limits.extend(rules.into_iter().flatten().map(|rule| Limit {
-        schema: schema.to_owned(),
-        field: field.to_owned(),
-        rule,
-    }));
-    // What a list or a map holds has limits of its own.
-    for (key, mark) in [("items", "[]"), ("additionalProperties", "{}")] {
-        if let Some(inner) = definition.get(key) {
-            limits_of(schema, &format!("{field}{mark}"), inner, limits)?;
-        }
-    }
-    Ok(())
-}
-
-/// The tables, as items of the generated file.
-pub fn tables(operations: &[Operation], limits: &[Limit]) -> TokenStream {
+/// The table, as an item of the generated file.
+pub fn table(operations: &[Operation]) -> TokenStream {
     let operations = operations.iter().map(|operation| {
         let Operation {
             id,
@@ -281,19 +189,9 @@ pub fn tables(operations: &[Operation], limits: &[Limit]) -> TokenStream {
             #id, #method_name, #method, #path, crate::Effect::#effect, #pagination,
         ))
     });
-    let limits = limits.iter().map(|limit| {
-        let Limit {
-            schema,
-            field,
-            rule,
-        } = limit;
-        quote!(crate::Limit::new(#schema, #field, crate::Rule::#rule))
-    });
     quote! {
         /// The operations of the description, by name.
         pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];
-        /// The limits that the description states for single fields.
-        pub static LIMITS: &[crate::Limit] = &[#(#limits),*];
     }
 }
 
@@ -302,7 +200,7 @@ impl Pagination {
         let Self {
             offset,
             disputed,
-            place,
+            location,
             items,
             ..
         } = self;
@@ -328,7 +226,7 @@ impl Pagination {
         quote!(crate::Pagination {
             offset: crate::Offset::#offset,
             disputed: #disputed,
-            place: crate::Place::#place,
+            location: crate::ParameterLocation::#location,
             offset_name: #offset_name,
             limit_name: #limit_name,
             max_limit: #max_limit,

@@ -1,33 +1,44 @@
-//! Changes to progenitor's output that its settings do not offer.
+//! Changes progenitor's output where its settings do not suffice.
 
-use proc_macro2::TokenTree;
+mod boxing;
+mod calls;
+mod identifiers;
+mod objects;
+mod open_enum;
+pub mod syntax;
+
 use quote::{ToTokens, format_ident};
 use syn::{
-    Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
-    ItemStruct, PathArguments, Type, parse_quote, visit_mut::VisitMut,
+    Attribute, Expr, Field, Fields, File, ImplItem, Item, ItemMod, ItemStruct, Type, parse_quote,
+    visit_mut::VisitMut,
 };
 
-use super::{Error, boxing::Objects, call, lower::Lowered, object, pattern};
+use self::{
+    boxing::Objects,
+    syntax::{content, is_named, item_type, may_be_missing, type_name, wire_name},
+};
+use super::{error::Error, lower::Lowered};
 
+/// Rewrites the generated file.
 pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     file.items.retain(|item| !is_hook_assertion(item));
     for item in &mut file.items {
         match item {
-            Item::Impl(item) if names(&item.self_ty, "Client") && item.trait_.is_none() => {
+            Item::Impl(item) if is_named(&item.self_ty, "Client") && item.trait_.is_none() => {
                 // progenitor's own constructor gives every call 15 seconds and panics without TLS.
                 item.items
                     .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
             Item::Mod(item) if item.ident == "types" => {
                 types(item, lowered)?;
-                pattern::plain(item)?;
+                identifiers::replace_patterns(item)?;
             }
             _ => {}
         }
     }
-    call::rewrite(&mut file)?;
-    OnDemand.visit_file_mut(&mut file);
-    Docs.visit_file_mut(&mut file);
+    calls::rewrite(&mut file)?;
+    InlineSend.visit_file_mut(&mut file);
+    StripSchemas.visit_file_mut(&mut file);
     Ok(file)
 }
 
@@ -35,26 +46,6 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
 /// them any more.
 fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
-}
-
-/// The name of a type that is a plain path, such as `types::Job` or `Job`.
-pub fn type_name(ty: &Type) -> Option<String> {
-    match ty {
-        Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
-        Type::Reference(reference) => type_name(&reference.elem),
-        _ => None,
-    }
-}
-
-fn names(ty: &Type, name: &str) -> bool {
-    type_name(ty).as_deref() == Some(name)
-}
-
-pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
-    match &mut module.content {
-        Some((_, items)) => Ok(items),
-        None => Err(Error(format!("mod {} has no content", module.ident))),
-    }
 }
 
 fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
@@ -72,7 +63,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 if !lowered.in_requests.contains(&item.ident.to_string()) {
                     objects.shrink(item);
                 }
-                added.extend(fields(item, lowered)?);
+                added.extend(decode_impls(item, lowered)?);
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
                     // The service adds fields all the time; that must not break programs.
@@ -80,7 +71,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Enum(item) => {
-                added.push(lenient(&item.ident, "Word"));
+                added.push(decode_impl(&item.ident, "FromText"));
                 derive_schema(&mut item.attrs);
             }
             Item::Impl(item) if item.trait_.is_none() => {
@@ -92,7 +83,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Mod(item) if item.ident == "builder" => {
-                // Nobody builds what only the service makes.
+                // Types that only the service makes need no builder.
                 content(item)?.retain(|item| {
                     item_type(item).is_none_or(|name| lowered.in_requests.contains(&name))
                 });
@@ -105,65 +96,34 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     );
     items.extend(added);
     for open_enum in &lowered.open_enums {
-        let file: File = syn::parse2(open_enum.tokens())
+        let file: File = syn::parse2(open_enum::tokens(open_enum))
             .map_err(|error| Error(format!("enum {}: {error}", open_enum.name)))?;
         items.extend(file.items);
     }
     Ok(())
 }
 
-/// The type that an item defines or implements something for.
-pub fn item_type(item: &Item) -> Option<String> {
-    match item {
-        Item::Struct(item) => Some(item.ident.to_string()),
-        Item::Enum(item) => Some(item.ident.to_string()),
-        // `object! { X { .. } }` belongs to X.
-        Item::Macro(item) => match item.mac.tokens.clone().into_iter().next()? {
-            TokenTree::Ident(ident) => Some(ident.to_string()),
-            _ => None,
-        },
-        Item::Impl(item) => match type_name(&item.self_ty)? {
-            // `impl From<X> for String` belongs to X.
-            name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
-                trait_argument(item)
-            }
-            name => Some(name),
-        },
-        _ => None,
-    }
-}
-
-fn trait_argument(item: &ItemImpl) -> Option<String> {
-    let (path, _) = item.trait_.as_ref()?;
-    match &path.segments.last()?.arguments {
-        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
-            GenericArgument::Type(ty) => type_name(ty),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Says how to read a struct.
-fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
+/// Implements decoding for a struct.
+fn decode_impls(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> {
     let ident = item.ident.clone();
     if let Fields::Named(named) = &mut item.fields {
         for field in &mut named.named {
             let name = (ident.to_string(), wire_name(field));
             if lowered.secrets.contains(&name) {
-                hide(field)?;
+                make_secret(field)?;
             }
         }
     }
-    if let Some(item) = object::object(item) {
+    if let Some(item) = objects::replace_derives(item) {
         return Ok(vec![item]);
     }
     match item.fields.iter().next() {
         // A list or map with a name of its own.
-        Some(Field { ty, .. }) if may_be_missing(ty) => {
-            Ok(vec![wrapper(&ident, ty), lenient(&ident, kind(ty))])
-        }
-        Some(_) => Ok(vec![lenient(&ident, "Word"), display(&ident)]),
+        Some(Field { ty, .. }) if may_be_missing(ty) => Ok(vec![
+            wrapper_impl(&ident, ty),
+            decode_impl(&ident, kind(ty)),
+        ]),
+        Some(_) => Ok(vec![decode_impl(&ident, "FromText"), display_impl(&ident)]),
         None => Err(Error(format!("struct {ident} has no fields"))),
     }
 }
@@ -171,13 +131,13 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
 fn kind(collection: &Type) -> &'static str {
     match type_name(collection).as_deref() {
         Some("Vec") => "List",
-        _ => "Table",
+        _ => "Map",
     }
 }
 
-fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
+fn wrapper_impl(ident: &syn::Ident, inner: &Type) -> Item {
     parse_quote! {
-        impl crate::lenient::Wrapper for #ident {
+        impl crate::decode::slot::Wrapper for #ident {
             type Inner = #inner;
             fn wrap(inner: Self::Inner) -> Self {
                 Self(inner)
@@ -189,8 +149,8 @@ fn wrapper(ident: &syn::Ident, inner: &Type) -> Item {
     }
 }
 
-/// Identifiers print as their text.
-fn display(ident: &syn::Ident) -> Item {
+/// Implements `Display` for an identifier: its text.
+fn display_impl(ident: &syn::Ident) -> Item {
     parse_quote! {
         impl ::std::fmt::Display for #ident {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -200,48 +160,20 @@ fn display(ident: &syn::Ident) -> Item {
     }
 }
 
-/// Says which kind of target a value goes to.
-fn lenient(ident: &syn::Ident, kind: &str) -> Item {
+/// Implements `Decode` with this kind of slot.
+fn decode_impl(ident: &syn::Ident, kind: &str) -> Item {
     let kind = format_ident!("{kind}");
     parse_quote! {
-        impl crate::lenient::Lenient for #ident {
-            fn place(slot: &mut ::std::option::Option<Self>) -> crate::lenient::Target<'_> {
-                crate::lenient::Target::#kind(slot)
+        impl crate::decode::slot::Decode for #ident {
+            fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+                crate::decode::slot::Slot::#kind(value)
             }
         }
     }
 }
 
-/// Whether a field of this type may be missing.
-pub fn may_be_missing(ty: &Type) -> bool {
-    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
-}
-
-/// The name of a field in JSON.
-pub fn wire_name(field: &Field) -> String {
-    let mut name = field
-        .ident
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors would only mean that some other attribute has another form.
-        let _ = attribute.parse_nested_meta(|meta| {
-            let renames = meta.path.is_ident("rename");
-            if let Ok(value) = meta.value() {
-                let text: syn::LitStr = value.parse()?;
-                if renames {
-                    name = text.value();
-                }
-            }
-            Ok(())
-        });
-    }
-    name
-}
-
 /// `Option<String>` becomes `Option<Secret>`.
-fn hide(field: &mut Field) -> Result<(), Error> {
+fn make_secret(field: &mut Field) -> Result<(), Error> {
     let text = field.ty.to_token_stream().to_string().replace(' ', "");
     if !text.ends_with("Option<::std::string::String>") {
         return Err(Error(format!(
@@ -258,11 +190,11 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Sending an operation decodes its answer, with all types inside. Inline functions are
-/// compiled where they are called, so that programs build what they use and no more.
-struct OnDemand;
+/// Marks the functions that send as inline. Each decodes its answer, with all types inside;
+/// inline functions are compiled where they are called, so that programs build only what they use.
+struct InlineSend;
 
-impl VisitMut for OnDemand {
+impl VisitMut for InlineSend {
     fn visit_impl_item_fn_mut(&mut self, function: &mut syn::ImplItemFn) {
         if function.sig.ident == "send" && function.sig.asyncness.is_some() {
             function.attrs.push(parse_quote!(#[inline]));
@@ -270,10 +202,10 @@ impl VisitMut for OnDemand {
     }
 }
 
-/// typify repeats each schema as JSON in the documentation of its type.
-struct Docs;
+/// Removes the schema as JSON that typify repeats in the documentation of each type.
+struct StripSchemas;
 
-impl VisitMut for Docs {
+impl VisitMut for StripSchemas {
     fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
         if !attribute.path().is_ident("doc") {
             return;

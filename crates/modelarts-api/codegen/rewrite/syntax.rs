@@ -1,0 +1,88 @@
+//! Queries on the syntax of generated code that the rewriting and the pieces share.
+
+use proc_macro2::TokenTree;
+use syn::{Field, GenericArgument, Item, ItemImpl, ItemMod, PathArguments, Type};
+
+use super::super::error::Error;
+
+/// The name of a type that is a plain path, such as `types::Job` or `Job`.
+pub fn type_name(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
+        Type::Reference(reference) => type_name(&reference.elem),
+        _ => None,
+    }
+}
+
+/// Returns whether a type is a path that ends with this name.
+pub fn is_named(ty: &Type, name: &str) -> bool {
+    type_name(ty).as_deref() == Some(name)
+}
+
+/// The items of a module.
+pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
+    match &mut module.content {
+        Some((_, items)) => Ok(items),
+        None => Err(Error(format!("mod {} has no content", module.ident))),
+    }
+}
+
+/// The type that an item defines or implements something for.
+pub fn item_type(item: &Item) -> Option<String> {
+    match item {
+        Item::Struct(item) => Some(item.ident.to_string()),
+        Item::Enum(item) => Some(item.ident.to_string()),
+        // `object! { X { .. } }` belongs to X.
+        Item::Macro(item) => match item.mac.tokens.clone().into_iter().next()? {
+            TokenTree::Ident(ident) => Some(ident.to_string()),
+            _ => None,
+        },
+        Item::Impl(item) => match type_name(&item.self_ty)? {
+            // `impl From<X> for String` belongs to X.
+            name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
+                trait_argument(item)
+            }
+            name => Some(name),
+        },
+        _ => None,
+    }
+}
+
+fn trait_argument(item: &ItemImpl) -> Option<String> {
+    let (path, _) = item.trait_.as_ref()?;
+    match &path.segments.last()?.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+            GenericArgument::Type(ty) => type_name(ty),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns whether a field of this type may be missing.
+pub fn may_be_missing(ty: &Type) -> bool {
+    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
+}
+
+/// The name of a field in JSON.
+pub fn wire_name(field: &Field) -> String {
+    let mut name = field
+        .ident
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
+        // Errors would only mean that some other attribute has another form.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let renames = meta.path.is_ident("rename");
+            if let Ok(value) = meta.value() {
+                let text: syn::LitStr = value.parse()?;
+                if renames {
+                    name = text.value();
+                }
+            }
+            Ok(())
+        });
+    }
+    name
+}

@@ -1,0 +1,191 @@
+//! Decoding of the bodies that the service sends, with the spellings that it really uses.
+//!
+//! A generated struct lists its fields once, in [`object!`](crate::object). That list gives
+//! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to
+//! the field, with the kind of JSON that belongs there. One visitor decodes any value into any
+//! slot and has all tolerances: numbers and lists of one in another spelling, `null` for an
+//! empty list or object. The kind is data and no type parameter, so the visitor is compiled once
+//! instead of once per type; derived code takes twice as long to build and is no faster.
+//!
+//! [`body`] decodes strictly first. Only when that fails it decodes again, with each element of
+//! a list on its own, so that an element that cannot be decoded costs no more than itself.
+//! [`Skipped`] counts those elements. Elements that are `null` are left out in either case.
+
+#[doc(hidden)]
+pub mod object;
+mod pass;
+mod reader;
+pub(crate) mod skipped;
+pub(crate) mod slot;
+mod types;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use progenitor_client::{Error, ResponseValue};
+use reqwest::StatusCode;
+use serde::de::{DeserializeSeed, Deserializer, Error as _};
+
+use self::{pass::Pass, reader::Reader, slot::FieldValue};
+use crate::transport::Response;
+
+pub use self::{
+    skipped::{Observer, Skipped, strip_quoted_text},
+    slot::{Decode, Slot},
+};
+
+/// Decodes a body.
+///
+/// A list element that cannot be decoded is left out, and counted. Bytes that are not
+/// UTF-8 are read as U+FFFD. A body that would take more than 4 times its length in memory,
+/// itself included, and more than 8 MiB besides, is refused.
+///
+/// # Errors
+/// When a value outside of lists cannot be decoded. The message begins with the path of the
+/// value, such as `status.duration: invalid type …`.
+pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
+    observed_body(body, None)
+}
+
+/// As [`body`], until the observer stops it.
+fn observed_body<T: Decode>(
+    body: &[u8],
+    observer: Option<&Arc<dyn Observer>>,
+) -> Result<(T, Skipped), serde_json::Error> {
+    let mut value = None;
+    let skipped = fill_value(&mut value, body, observer)?;
+    value
+        .map(|value| (value, skipped))
+        .ok_or_else(|| serde_json::Error::custom("the body is there and says nothing"))
+}
+
+/// As [`body`], without a type parameter, so that it is compiled once.
+fn fill_value(
+    value: &mut dyn FieldValue,
+    body: &[u8],
+    observer: Option<&Arc<dyn Observer>>,
+) -> Result<Skipped, serde_json::Error> {
+    // Text that is checked once, as a whole, need not be checked name by name. Bytes that are
+    // not UTF-8 become U+FFFD: they may stand in a field that no program reads.
+    let copy;
+    let (text, copied) = match std::str::from_utf8(body) {
+        Ok(text) => (text, 0),
+        Err(_) => {
+            copy = replace_invalid(body);
+            (&*copy, copy.capacity())
+        }
+    };
+    let pass = Pass::for_body(body.len(), copied, observer.cloned());
+    match read_strictly(Reader::new(value.slot(), &pass), text) {
+        Ok(()) => return Ok(pass.finish()),
+        Err(error) if pass.is_stopped() => return Err(error),
+        Err(_) => value.slot().clear(),
+    }
+    let pass = Pass::for_body(body.len(), copied, observer.cloned()).with_salvage();
+    read_with_path(Reader::new(value.slot(), &pass), text)?;
+    Ok(pass.finish())
+}
+
+/// As [`String::from_utf8_lossy`], with no more memory than the text needs.
+#[cold]
+fn replace_invalid(body: &[u8]) -> String {
+    const MARK: char = char::REPLACEMENT_CHARACTER;
+    let length = |chunk: std::str::Utf8Chunk<'_>| match chunk.invalid() {
+        [] => chunk.valid().len(),
+        _ => chunk.valid().len() + MARK.len_utf8(),
+    };
+    let mut text = String::with_capacity(body.utf8_chunks().map(length).sum());
+    for chunk in body.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(MARK);
+        }
+    }
+    text
+}
+
+fn read_strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(body);
+    reader.deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+/// As [`read_strictly`], slower, and errors say where they are.
+#[cold]
+fn read_with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(body);
+    let mut track = serde_path_to_error::Track::new();
+    reader
+        .deserialize(serde_path_to_error::Deserializer::new(
+            &mut deserializer,
+            &mut track,
+        ))
+        .map_err(|error| match track.path().to_string().as_str() {
+            "." => error,
+            path => serde_json::Error::custom(format_args!("{path}: {error}")),
+        })?;
+    deserializer.end()
+}
+
+/// Decodes a value; `None` for `null`. `null` elements of lists are left out, and any that
+/// cannot be decoded is an error.
+///
+/// # Errors
+/// The deserializer's own error when the value has no accepted spelling.
+pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let mut value = None;
+    let pass = Pass::default();
+    Reader::new(T::slot(&mut value), &pass).deserialize(deserializer)?;
+    Ok(value)
+}
+
+/// Decodes the body of a response. Generated calls end here instead of in progenitor's decoding.
+///
+/// # Errors
+/// When the body cannot be decoded.
+#[doc(hidden)]
+// `progenitor_client::Error` is large; its size is not ours to change.
+#[allow(clippy::result_large_err)]
+pub fn response<T: Decode, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    let Response {
+        status,
+        headers,
+        body: full,
+        observer,
+    } = response;
+    // 204 means "not ready" and has no body.
+    let text: &[u8] = if status == StatusCode::NO_CONTENT && full.is_empty() {
+        b"{}"
+    } else {
+        &full
+    };
+    match observed_body(text, observer.as_ref()) {
+        Ok((value, skipped)) => {
+            if let Some(observer) = observer {
+                observer.on_decoded(&full, &skipped);
+            }
+            Ok(ResponseValue::new(value, status, headers))
+        }
+        Err(_) if observer.as_ref().is_some_and(|observer| observer.is_late()) => {
+            // Masking a long answer takes time, too, and without it the answer must not be shown.
+            let error = serde_json::Error::custom("time ran out while it was decoded");
+            Err(Error::InvalidResponsePayload(Bytes::new(), error))
+        }
+        Err(error) => {
+            let masked = |text: &str| observer.as_ref()?.mask(text);
+            let body = masked(&String::from_utf8_lossy(&full)).map_or(full, Bytes::from);
+            let error = match masked(&error.to_string()) {
+                Some(text) => serde_json::Error::custom(text),
+                None => error,
+            };
+            Err(Error::InvalidResponsePayload(body, error))
+        }
+    }
+}
+
+/// As [`response`], for operations whose answers have no body.
+#[doc(hidden)]
+#[must_use]
+pub fn empty_response(response: Response) -> ResponseValue<()> {
+    ResponseValue::new((), response.status, response.headers)
+}

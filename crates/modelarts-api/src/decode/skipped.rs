@@ -1,0 +1,56 @@
+//! The elements of lists that decoding skips, and the trait that observes decoding.
+
+use bytes::Bytes;
+
+/// The elements of lists that decoding skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Skipped elements of the outermost list: rows of a page.
+    pub rows: usize,
+    /// Skipped elements of lists inside other lists.
+    pub nested: usize,
+    /// The error of the first element that was not `null`. It quotes no text of the answer,
+    /// which may be a secret.
+    pub first_error: Option<String>,
+}
+
+impl Skipped {
+    /// Returns whether no element was skipped.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0 && self.nested == 0
+    }
+}
+
+/// An observer of decoding, which a transport may put into its
+/// [`Response`](crate::Response).
+pub trait Observer: Send + Sync {
+    /// Called when `body` was decoded, with the elements that were skipped.
+    fn on_decoded(&self, body: &Bytes, skipped: &Skipped);
+
+    /// Removes the secrets of the client, which a server may echo, from a text of an answer that
+    /// will stand in an error; `None` when there are none.
+    fn mask(&self, text: &str) -> Option<String> {
+        let _ = text;
+        None
+    }
+
+    /// Returns whether the time of the call is over, so that decoding ends with an error. Called
+    /// from time to time during decoding, and once when an answer cannot be decoded.
+    fn is_late(&self) -> bool {
+        false
+    }
+}
+
+/// Removes the unexpected text that serde quotes from the message of an error: that may be a
+/// secret.
+#[must_use]
+pub fn strip_quoted_text(error: &str) -> String {
+    match (error.find("string \""), error.rfind("\", expected")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}string{}", &error[..start], &error[end + 1..])
+        }
+        _ => error.to_owned(),
+    }
+}

@@ -1,0 +1,175 @@
+//! The slot that a JSON value is decoded into, and the traits of types that have one.
+
+use std::fmt;
+
+use serde::de::Expected;
+use serde_json::Value;
+
+/// An object with free keys and any values.
+pub(super) type JsonMap = serde_json::Map<String, Value>;
+
+/// A mutable reference to a value, with the kind of JSON that belongs there.
+#[non_exhaustive]
+pub enum Slot<'a> {
+    /// Text; numbers and booleans are taken as they are written.
+    Text(&'a mut Option<String>),
+    /// A type that is parsed from text.
+    FromText(&'a mut dyn FromText),
+    /// An integer, also as text, as a number without a fraction, or as a boolean.
+    Integer(&'a mut Option<i64>),
+    /// A number, also as text.
+    Number(&'a mut Option<f64>),
+    /// A boolean, also as 0, 1, or text.
+    Boolean(&'a mut Option<bool>),
+    /// Any JSON; `null` leaves the slot empty.
+    Any(&'a mut Option<Value>),
+    /// Any JSON; `null` is a value.
+    AnyOrNull(&'a mut Option<Value>),
+    /// An object; also as a list of it alone.
+    Object(&'a mut dyn ObjectSlot),
+    /// A list; also its only element.
+    List(&'a mut dyn List),
+    /// A map with text as keys; also as a list of such.
+    Map(&'a mut dyn Map),
+}
+
+impl Slot<'_> {
+    /// Empties the slot, as `null` does.
+    pub(super) fn clear(self) {
+        match self {
+            Slot::Text(value) => *value = None,
+            Slot::FromText(value) => value.clear(),
+            Slot::Integer(value) => *value = None,
+            Slot::Number(value) => *value = None,
+            Slot::Boolean(value) => *value = None,
+            Slot::Any(value) => *value = None,
+            Slot::AnyOrNull(value) => *value = Some(Value::Null),
+            Slot::Object(object) => object.clear(),
+            Slot::List(list) => list.clear(),
+            Slot::Map(map) => map.clear(),
+        }
+    }
+}
+
+/// Names the expected JSON in error messages.
+impl Expected for Slot<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Slot::Text(_) | Slot::FromText(_) => "text, also as a number or flag",
+            Slot::Integer(_) => "an integer, also as text",
+            Slot::Number(_) => "a number, also as text",
+            Slot::Boolean(_) => "a flag: true, false, 1, 0, or one of them as text",
+            Slot::Any(_) | Slot::AnyOrNull(_) => "any JSON",
+            Slot::Object(_) | Slot::Map(_) => "an object",
+            Slot::List(_) => "a list",
+        })
+    }
+}
+
+/// A type that can be decoded from every spelling that was observed for it.
+pub trait Decode: Sized {
+    /// Returns the slot that a value of this type goes into. The value stays or becomes `None`
+    /// when the service sends `null`, or blank text where a number or an object belongs.
+    fn slot(value: &mut Option<Self>) -> Slot<'_>;
+
+    /// As [`slot`](Self::slot), for an element of a list or map. Where any JSON is admitted,
+    /// `null` is a value: leaving it out would shift the cells of a row.
+    fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
+        Self::slot(value)
+    }
+}
+
+/// A slot for a type that is parsed from text: an enumeration or an identifier.
+pub trait FromText {
+    /// Empties the slot.
+    fn clear(&mut self);
+
+    /// Parses a text into the slot.
+    ///
+    /// # Errors
+    /// Why the text is no value of the type.
+    fn set_text(&mut self, text: &str) -> Result<(), String>;
+}
+
+/// A type with named fields.
+pub trait Object {
+    /// Returns the slot of the field with this name, if there is one.
+    fn field(&mut self, name: &str) -> Option<Slot<'_>>;
+}
+
+/// A function that decodes fields into an object.
+pub type FillFields<'a> = &'a mut dyn FnMut(&mut dyn Object);
+
+/// A type that is made from its fields.
+pub trait FromFields: Sized {
+    /// The bytes that a value takes on the heap, without what its fields hold.
+    const HEAP_SIZE: usize = 0;
+
+    /// Makes a value of the fields that `fill` decodes.
+    ///
+    /// # Errors
+    /// The name of a required field that is missing.
+    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str>;
+}
+
+/// A slot for an object.
+pub trait ObjectSlot {
+    /// Empties the slot.
+    fn clear(&mut self);
+
+    /// As [`FromFields::HEAP_SIZE`].
+    fn heap_size(&self) -> usize;
+
+    /// As [`FromFields::from_fields`].
+    ///
+    /// # Errors
+    /// As [`FromFields::from_fields`].
+    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str>;
+}
+
+/// A function that decodes one value into a slot, and returns whether that worked.
+pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
+
+/// A slot for a list, which grows by the elements that are decoded.
+pub trait List {
+    /// Empties the slot.
+    fn clear(&mut self);
+    /// Starts with an empty list.
+    fn begin(&mut self);
+    /// Returns the bytes to allocate for one more element, and the bytes that this frees
+    /// afterwards; zeros while there is capacity.
+    fn growth(&mut self) -> (usize, usize);
+    /// Adds the element that `read` decodes, and returns whether there was one.
+    fn push_with(&mut self, read: ReadValue<'_>) -> bool;
+}
+
+/// A slot for a map, which grows by the entries that are decoded.
+pub trait Map {
+    /// Empties the slot.
+    fn clear(&mut self);
+    /// Starts with an empty map.
+    fn begin(&mut self);
+    /// Returns the bytes that one more entry takes, without what its key and value hold.
+    fn growth(&mut self) -> usize;
+    /// Adds an entry with the value that `read` decodes, if there is one.
+    fn insert_with(&mut self, name: String, read: ReadValue<'_>);
+}
+
+/// A type that holds nothing but a list or a map.
+pub trait Wrapper {
+    /// The list or map.
+    type Inner: Default;
+    /// Wraps a list or map.
+    fn wrap(inner: Self::Inner) -> Self;
+    /// Returns the list or map inside.
+    fn inner(&mut self) -> &mut Self::Inner;
+}
+
+/// The type of a field, which may hold nothing.
+pub trait FieldValue {
+    /// Returns the slot of the field.
+    fn slot(&mut self) -> Slot<'_>;
+
+    /// Returns whether the field holds nothing, so that it is not written.
+    fn is_absent(&self) -> bool;
+}

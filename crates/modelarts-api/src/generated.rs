@@ -1,0 +1,12 @@
+//! The generated code, which `build.rs` puts into `OUT_DIR`.
+#![allow(
+    missing_docs,
+    unreachable_patterns,
+    unused_imports,
+    clippy::all,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+include!(concat!(env!("OUT_DIR"), "/modelarts.rs"));
