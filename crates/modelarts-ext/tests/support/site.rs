@@ -5,7 +5,7 @@ use std::{fs, sync::Arc, time::Duration};
 use modelarts_emulator::{Builder, Emulator, Fault, FaultRule, RequestCount, Timing};
 use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Job};
 
-use super::TestClock;
+use super::clock::TestClock;
 
 pub(crate) struct Site {
     pub(crate) emulator: Arc<Emulator>,

@@ -1,0 +1,5 @@
+//! Calls over HTTP.
+
+mod connections;
+mod responses;
+mod retry;
