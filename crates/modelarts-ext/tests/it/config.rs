@@ -20,9 +20,7 @@ fn vars(variables: &[(&str, &str)]) -> ClientBuilder {
 
 /// Enough for a client, but for the variables of a test.
 const ENDPOINT: (&str, &str) = ("MODELARTS_ENDPOINT", "https://modelarts.test");
-
 const PROJECT: (&str, &str) = ("HUAWEICLOUD_SDK_PROJECT_ID", "p1");
-
 const KEYS: [(&str, &str); 2] = [("HUAWEICLOUD_SDK_AK", "AK1"), ("HUAWEICLOUD_SDK_SK", "SK1")];
 
 fn built(variables: &[(&str, &str)]) -> Client {

@@ -10,25 +10,12 @@ use crate::{
         clock::TestClock,
         environment::{TestEnvironment, set_mode},
         errors::refused,
+        secrets::{
+            ENVIRONMENT, IN_LOCATION, JUPYTER_TOKEN, SECRET_KEY, SECURITY_TOKEN, TOKEN, job_answer,
+        },
         server::{PROJECT, Reply, Server, json_answer},
     },
 };
-
-const SECRET_KEY: &str = "sk-hidden-1";
-const SECURITY_TOKEN: &str = "st-hidden-2";
-const TOKEN: &str = "tk-hidden-3";
-const JUPYTER_TOKEN: &str = "jl-hidden-4";
-const ENVIRONMENT: &str = "env-hidden-5";
-const IN_LOCATION: &str = "location-hidden-6";
-
-/// A job with JupyterLab beside it.
-fn job_answer(phase: &str) -> Reply {
-    let body = format!(
-        r#"{{"kind":"job","metadata":{{"id":"some-job","name":"n"}},"status":{{"phase":"{phase}"}},
-            "endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
-    );
-    json_answer("200 OK", "x-request-id: r1\r\n", &body)
-}
 
 #[test]
 fn a_cloud_that_is_not_the_one_of_the_endpoint_is_logged() {

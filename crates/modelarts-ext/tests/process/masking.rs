@@ -11,18 +11,11 @@ use crate::{
     support::{
         clock::TestClock,
         errors::refused,
-        network::{Network, Said},
+        network::{Network, Said, answer, said},
+        secrets::{SECRET_KEY, TOKEN, keys},
         server::PROJECT,
     },
 };
-
-const SECRET_KEY: &str = "sk-hidden-1";
-const SECURITY_TOKEN: &str = "st-hidden-2";
-const TOKEN: &str = "tk-hidden-3";
-
-fn keys() -> Credentials {
-    Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN)
-}
 
 /// The secrets of a request, and the key that it was signed with.
 fn secrets_of(request: &reqwest::Request) -> Vec<String> {
@@ -51,14 +44,6 @@ fn in_address(text: &str) -> String {
 
 /// An answer that says a secret again.
 type Echo = fn(&str) -> Said;
-
-fn answer(status: u16) -> http::response::Builder {
-    http::Response::builder().status(status)
-}
-
-fn said(status: u16, body: impl ToString) -> Said {
-    Ok(answer(status).body(body.to_string()).unwrap())
-}
 
 /// Each way in which a text from outside comes into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[

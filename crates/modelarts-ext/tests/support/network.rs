@@ -39,3 +39,11 @@ impl<F: Fn(&Request) -> Option<Said> + Send + Sync + 'static> HttpConnector for 
 pub(crate) fn json(body: impl ToString) -> Option<Said> {
     Some(Ok(http::Response::new(body.to_string())))
 }
+
+pub(crate) fn answer(status: u16) -> http::response::Builder {
+    http::Response::builder().status(status)
+}
+
+pub(crate) fn said(status: u16, body: impl ToString) -> Said {
+    Ok(answer(status).body(body.to_string()).unwrap())
+}

@@ -22,9 +22,7 @@ use super::{
 };
 
 const TOKEN: &str = "token";
-
 const WORKSPACE: &str = "b2c85d3e9f1047a6a5e3d7c1f0926b48";
-
 /// How often the clock is moved on before a state counts as never reached.
 const STEPS: usize = 200;
 

@@ -9,24 +9,14 @@ use serde_json::json;
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{Network, Said},
+    network::{Network, said},
+    secrets::{
+        ENVIRONMENT, IN_LOCATION, JUPYTER_TOKEN, PASSWORD, SECRET_KEY, SECURITY_TOKEN, TOKEN,
+        job_answer, keys,
+    },
     server::{PROJECT, Reply, Server, json_answer},
     site::Site,
 };
-
-const SECRET_KEY: &str = "sk-hidden-1";
-
-const SECURITY_TOKEN: &str = "st-hidden-2";
-
-const TOKEN: &str = "tk-hidden-3";
-
-const JUPYTER_TOKEN: &str = "jl-hidden-4";
-
-const ENVIRONMENT: &str = "env-hidden-5";
-
-const IN_LOCATION: &str = "location-hidden-6";
-
-const PASSWORD: &str = "password-hidden-7";
 
 fn clean(text: &str) {
     assert!(!text.contains("-hidden-"), "{text}");
@@ -52,19 +42,6 @@ fn clean_error(error: &Error) {
     }
 }
 
-fn keys() -> Credentials {
-    Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN)
-}
-
-/// A running job with JupyterLab beside it.
-fn job_answer() -> Reply {
-    let body = format!(
-        r#"{{"kind":"job","metadata":{{"id":"some-job","name":"n"}},"status":{{"phase":"Running"}},
-            "endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
-    );
-    json_answer("200 OK", "x-request-id: r1\r\n", &body)
-}
-
 #[tokio::test]
 async fn nothing_shows_secrets() {
     for credentials in [
@@ -73,7 +50,7 @@ async fn nothing_shows_secrets() {
         Credentials::token(TOKEN),
     ] {
         clean_debug(&credentials);
-        let server = Server::start([job_answer()]).await;
+        let server = Server::start([job_answer("Running")]).await;
         let builder = server.client(&TestClock::new()).credentials(credentials);
         clean_debug(&builder);
         let client = builder.build().unwrap();
@@ -100,7 +77,7 @@ async fn nothing_shows_secrets() {
         assert_eq!(token.unwrap().expose(), JUPYTER_TOKEN);
     }
     // The request did carry them.
-    let server = Server::start([job_answer()]).await;
+    let server = Server::start([job_answer("Running")]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
     client
         .build()
@@ -307,12 +284,4 @@ async fn an_error_that_is_cut_does_not_end_with_the_beginning_of_a_secret() {
         .unwrap();
     let error = refused(client.training_jobs().get("j").await);
     assert_eq!(error.message(), Some("said"));
-}
-
-fn answer(status: u16) -> http::response::Builder {
-    http::Response::builder().status(status)
-}
-
-fn said(status: u16, body: impl ToString) -> Said {
-    Ok(answer(status).body(body.to_string()).unwrap())
 }

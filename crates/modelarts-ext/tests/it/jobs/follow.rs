@@ -16,16 +16,12 @@ use modelarts_ext::{
 use serde_json::json;
 
 use crate::support::{
-    clock::TestClock,
+    clock::{TestClock, seconds},
     gate::Gate,
     network::{self, Network},
     server::{PROJECT, Reply, Server, json_answer},
     site::Site,
 };
-
-fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
-}
 
 fn details(phase: &str) -> Reply {
     let body = json!({"metadata": {"id": "job-1", "name": "restarted"},

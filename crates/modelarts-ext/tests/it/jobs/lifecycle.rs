@@ -10,14 +10,11 @@ use modelarts_ext::{
 };
 
 use crate::support::{
+    clock::seconds,
     errors::{message, refused},
     gate::Gate,
     site::Site,
 };
-
-fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
-}
 
 #[tokio::test]
 async fn a_job_is_made_and_read() {

@@ -12,19 +12,12 @@ use modelarts_ext::{Job, Outcome, RetryPolicy, Series, TerminatedBy, Waited, typ
 use serde_json::json;
 
 use crate::support::{
-    clock::TestClock,
+    clock::{TestClock, seconds},
     gate::Gate,
+    faults::{LIST, SHOW},
     server::{Reply, Server, json_answer},
     site::Site,
 };
-
-const LIST: &str = "ListTrainingJobs";
-
-const SHOW: &str = "ShowTrainingJobDetails";
-
-fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
-}
 
 #[tokio::test]
 async fn a_wait_ends_where_it_is_told_to() {

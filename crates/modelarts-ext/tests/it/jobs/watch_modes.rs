@@ -400,9 +400,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
 }
 
 const EVENTS: &str = "ListTrainingJobEvents";
-
 const DETAILS: &str = "ShowTrainingJobDetails";
-
 /// The ways to follow a job, each with the calls that bring what is followed.
 const FOLLOWED: [(Way, &[&str]); 4] = [
     (Way::Events, &[EVENTS]),

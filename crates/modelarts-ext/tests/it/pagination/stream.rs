@@ -10,11 +10,10 @@ use serde_json::json;
 use crate::support::{
     clock::TestClock,
     errors::{message, refused},
+    faults::LIST,
     server::{Reply, Server, json_answer},
     site::Site,
 };
-
-const LIST: &str = "ListTrainingJobs";
 
 /// A site with so many jobs that never begin; `job-0` is the oldest.
 async fn site(jobs: usize) -> Site {

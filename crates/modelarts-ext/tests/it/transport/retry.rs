@@ -4,49 +4,23 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use modelarts_emulator::Fault;
-use modelarts_ext::{Error, ErrorKind, Job, Outcome, RetryPolicy, types::Phase};
+use modelarts_ext::{ErrorKind, Job, Outcome, RetryPolicy, types::Phase};
 
 use crate::support::{
     clock::TestClock,
     errors::{message, refused},
+    faults::status,
     gate::Gate,
+    faults::{CREATE, DELETE, LIST, SHOW, STOP},
     server::{Reply, Server, json_answer, words_for_a_reset},
     site::Site,
 };
-
-const LIST: &str = "ListTrainingJobs";
-
-const SHOW: &str = "ShowTrainingJobDetails";
-
-const CREATE: &str = "CreateTrainingJob";
-
-const STOP: &str = "StopTrainingJob";
-
-const DELETE: &str = "DeleteTrainingJob";
-
-fn status(status: u16, retry_after: Option<u64>) -> Fault {
-    Fault::Status {
-        status,
-        retry_after,
-        error_code: None,
-        error_msg: None,
-    }
-}
-
-async fn list(site: &Site) -> Result<Vec<Job>, Error> {
-    site.client
-        .training_jobs()
-        .list()
-        .stream()
-        .try_collect()
-        .await
-}
 
 #[tokio::test]
 async fn retry_after_is_waited_for() {
     let site = Site::start().await;
     site.fault(2, LIST, status(429, Some(7)));
-    assert_eq!(list(&site).await.unwrap().len(), 0);
+    assert_eq!(site.list().await.unwrap().len(), 0);
     assert_eq!(site.clock.slept(), [Duration::from_secs(7); 2]);
     assert_eq!(site.count(LIST), (3, 1));
 }
@@ -65,7 +39,7 @@ async fn a_create_that_was_throttled_is_sent_again() {
 async fn waiting_longer_than_the_policy_admits_is_not_begun() {
     let site = Site::start().await;
     site.fault(1, LIST, status(429, Some(90)));
-    let error = refused(list(&site).await);
+    let error = refused(site.list().await);
     assert_eq!(
         message(&error),
         "ListTrainingJobs: services too many requests (ModelArts.2799, HTTP 429, request id \
@@ -81,7 +55,7 @@ async fn a_read_is_sent_again_after_a_503() {
     for code in [500, 502, 503, 504] {
         let site = Site::start().await;
         site.fault(2, LIST, status(code, None));
-        assert_eq!(list(&site).await.unwrap().len(), 0);
+        assert_eq!(site.list().await.unwrap().len(), 0);
         assert_eq!(site.count(LIST), (3, 1), "{code}");
         let slept = site.clock.slept();
         // Full jitter below ceilings that double.
@@ -95,7 +69,7 @@ async fn a_read_is_sent_again_after_a_503() {
 async fn attempts_are_bounded() {
     let site = Site::start().await;
     site.fault(9, LIST, status(503, None));
-    let error = refused(list(&site).await);
+    let error = refused(site.list().await);
     assert_eq!(
         message(&error),
         "ListTrainingJobs: Service Unavailable (Emulator.0503, HTTP 503, request id REQUEST, 5 \
@@ -114,7 +88,7 @@ async fn what_does_not_pass_is_not_sent_again() {
     for code in [400, 401, 403, 404, 409, 501] {
         let site = Site::start().await;
         site.fault(1, LIST, status(code, None));
-        let error = refused(list(&site).await);
+        let error = refused(site.list().await);
         assert_eq!((error.status(), error.attempts()), (Some(code), 1));
         assert_eq!(site.count(LIST), (1, 0));
         assert_eq!(site.clock.slept(), []);
@@ -156,7 +130,7 @@ async fn a_page_in_html_keeps_status_and_request_id() {
     assert!(error.is_retryable());
 
     site.fault(4, LIST, Fault::Html { status: 502 });
-    assert_eq!(list(&site).await.unwrap().len(), 0);
+    assert_eq!(site.list().await.unwrap().len(), 0);
     assert_eq!(site.clock.slept().len(), 4);
 }
 
@@ -166,7 +140,7 @@ async fn reads_survive_resets() {
         let site = Site::start().await;
         site.run(site.script("read", "")).await;
         site.fault(2, LIST, fault);
-        let jobs = list(&site).await.unwrap();
+        let jobs = site.list().await.unwrap();
         assert_eq!(jobs.iter().map(Job::name).collect::<Vec<_>>(), ["read"]);
         assert_eq!(site.count(LIST).0, 3);
         assert_eq!(site.clock.slept().len(), 2);
@@ -177,7 +151,7 @@ async fn reads_survive_resets() {
 async fn a_reset_that_stays_is_told() {
     let site = Site::start().await;
     site.fault(9, LIST, Fault::Reset);
-    let error = refused(list(&site).await);
+    let error = refused(site.list().await);
     let why = words_for_a_reset().await;
     assert_eq!(
         message(&error),

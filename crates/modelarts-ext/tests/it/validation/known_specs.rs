@@ -4,21 +4,7 @@ use modelarts_emulator::Fault;
 use modelarts_ext::{AlgorithmFacts, CreateJob, ErrorKind, FlavorFacts, Report};
 use serde_json::json;
 
-use crate::support::{
-    clock::TestClock,
-    create_job::{client, job, violations},
-    errors::refused,
-    rule_cases::plain,
-    server::{Server, json_answer},
-    site::Site,
-};
-
-/// The project of clients of a [`Server`].
-const PROJECT: &str = "0123456789abcdef0123456789abcdef";
-
-fn lines(report: &Report) -> String {
-    report.to_string()
-}
+use crate::support::{clock::TestClock, create_job::{client, job, violations}, errors::refused, rule_cases::plain, server::{PROJECT, Server, json_answer}, site::Site};
 
 fn algorithm() -> AlgorithmFacts {
     AlgorithmFacts::from_json(&json!({
@@ -153,7 +139,9 @@ fn a_job_keeps_to_its_flavor() {
     );
     let logs = |kind: &str| {
         let job = job(&plain()).log_path("obs://bucket/logs/");
-        lines(&job.with_flavor_facts(flavor(kind, 8, 8)).check())
+        job.with_flavor_facts(flavor(kind, 8, 8))
+            .check()
+            .to_string()
     };
     assert_eq!(logs("GPU"), "");
     assert_eq!(
@@ -219,15 +207,8 @@ async fn algorithm_and_flavor_are_looked_up() {
         .nodes(3);
     assert_eq!(job.check().violations, []);
     let job = job.look_up().await.unwrap();
-    let lines = |job: &CreateJob| -> Vec<_> {
-        job.check()
-            .violations
-            .iter()
-            .map(ToString::to_string)
-            .collect()
-    };
     assert_eq!(
-        lines(&job),
+        violations(&job),
         [
             "algorithm.inputs[\"images\"] is missing: the algorithm has an input of this name \
              (ModelArts.2814); give it",
@@ -265,7 +246,7 @@ async fn algorithm_and_flavor_are_looked_up() {
     );
     let job = job.flavor("modelarts.vm.cpu.9u").look_up().await.unwrap();
     assert_eq!(
-        lines(&job),
+        violations(&job),
         [
             "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": the public pool has the flavor \
              (ModelArts.2781); choose one that there is: modelarts.vm.cpu.8u"

@@ -16,12 +16,16 @@ use std::{fmt::Write as _, time::Duration};
 use modelarts_ext::Credentials;
 
 use self::{
-    constants::{ACCESS_KEY, ENVIRONMENT, SECRET_KEY, SECURITY_TOKEN, TOKEN},
+    constants::ACCESS_KEY,
     row::{Cell, Effect, End, Fault, Row, Strikes::OnceBefore, Who},
     run::{Happened, print, run},
     table::{CLOCK, EXPIRED, SIGNATURE, TABLE},
 };
-use crate::{captured_log::CapturedLog, child::run_alone};
+use crate::{
+    captured_log::CapturedLog,
+    child::run_alone,
+    support::secrets::{ENVIRONMENT, SECRET_KEY, SECURITY_TOKEN, TOKEN},
+};
 
 const EFFECTS: [Effect; 3] = [Effect::Read, Effect::Stop, Effect::Create];
 

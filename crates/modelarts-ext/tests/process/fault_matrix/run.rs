@@ -16,12 +16,13 @@ use modelarts_ext::{
 use tokio::{net::TcpSocket, task::JoinHandle};
 
 use super::{
-    constants::{ACCESS_KEY, ENVIRONMENT, HOUR, SECRET_KEY, SECURITY_TOKEN, TOKEN},
+    constants::{ACCESS_KEY, HOUR},
     row::{Effect, Fault, Row, Strikes::OnceBefore, Who},
     service::{Cloud, State},
 };
 use crate::support::{
     clock::TestClock,
+    secrets::{ENVIRONMENT, SECRET_KEY, SECURITY_TOKEN, TOKEN},
     server::{PROJECT, Server},
 };
 

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    constants::{HOUR, IN_LOCATION, JSON, JUPYTER_TOKEN},
+    constants::{HOUR, JSON},
     row::{
         Effect, Fault,
         Strikes::{self, AlwaysAfter, AlwaysBefore, OnceAfter, OnceBefore},
@@ -19,6 +19,7 @@ use super::{
 };
 use crate::support::{
     clock::TestClock,
+    secrets::{IN_LOCATION, JUPYTER_TOKEN},
     server::{PROJECT, read_request},
 };
 

@@ -15,12 +15,9 @@ use crate::support::{
     create_job::{self, client, everything, job, read},
     errors::refused,
     rule_cases::{cases, plain},
-    server::{Server, json_answer},
+    server::{PROJECT, Server, json_answer},
     site::Site,
 };
-
-/// The project of clients of a [`Server`].
-const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 
 // ---- what is sent ----
 

@@ -9,10 +9,6 @@ use modelarts_ext::{CodeDir, ErrorKind, Report, check_input_size};
 
 use crate::support::{create_job::job, rule_cases::plain};
 
-fn lines(report: &Report) -> String {
-    report.to_string()
-}
-
 fn make(root: &Path, name: &str, bytes: u64) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -39,14 +35,14 @@ fn a_code_directory_is_looked_through() {
     assert_eq!(code.check(Some("train.py")), Report::default());
     assert_eq!(code.check(Some("src/model.py")), Report::default());
     assert_eq!(
-        lines(&code.check(Some("train.sh"))),
+        code.check(Some("train.sh")).to_string(),
         "error: algorithm.boot_file = \"train.sh\": the boot file is there (ModelArts.2758); \
          correct its name, or put it into the directory\n\
          error: algorithm.boot_file = \"train.sh\": the boot file ends in .py (ModelArts.2758); \
          start a Python file; other programs need an image and a command\n"
     );
     assert_eq!(
-        lines(&code.check(Some("../train.py"))),
+        code.check(Some("../train.py")).to_string(),
         "error: algorithm.boot_file = \"../train.py\": the boot file lies in the code directory \
          (ModelArts.2792); move the boot file into the directory\n"
     );
@@ -58,7 +54,7 @@ fn a_code_directory_is_looked_through() {
     );
     let other = job(&plain()).boot_file("obs://bucket/code/main.py");
     assert_eq!(
-        lines(&other.check_code_dir(root).unwrap()),
+        other.check_code_dir(root).unwrap().to_string(),
         "error: algorithm.boot_file = \"main.py\": the boot file is there (ModelArts.2758); \
          correct its name, or put it into the directory\n"
     );
@@ -81,7 +77,7 @@ fn a_code_directory_has_limits() {
     const MB: u64 = 1 << 20;
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    let check = || lines(&CodeDir::scan(root).unwrap().check(None));
+    let check = || CodeDir::scan(root).unwrap().check(None).to_string();
 
     make(root, "big", 50 * MB);
     assert_eq!(check(), "");
@@ -133,7 +129,7 @@ fn an_input_is_compared_with_the_disk() {
         Report::default()
     );
     assert_eq!(
-        lines(&check_input_size(directory.path(), 1).unwrap()),
+        check_input_size(directory.path(), 1).unwrap().to_string(),
         "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: an input fits the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );

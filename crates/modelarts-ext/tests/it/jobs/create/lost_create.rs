@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use futures::TryStreamExt;
 use modelarts_emulator::Fault;
 use modelarts_ext::{
     Client, Credentials, Error, ErrorKind, Job, Password, ProvideCredentials, Renewing,
@@ -20,28 +19,12 @@ use serde_json::{Value, json};
 use crate::support::{
     clock::TestClock,
     errors::{message, refused},
+    faults::status,
     network::{self, Network, Said},
+    faults::{CREATE, LIST},
     server::{PROJECT, Reply, Server, json_answer, words_for_a_reset},
     site::Site,
 };
-
-const LIST: &str = "ListTrainingJobs";
-
-const CREATE: &str = "CreateTrainingJob";
-
-fn status(status: u16, retry_after: Option<u64>) -> Fault {
-    Fault::Status {
-        status,
-        retry_after,
-        error_code: None,
-        error_msg: None,
-    }
-}
-
-async fn list(site: &Site) -> Result<Vec<Job>, Error> {
-    let jobs = site.client.training_jobs().list().stream();
-    jobs.try_collect().await
-}
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_in_its_workspace() {
@@ -70,7 +53,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         let job = site.script("lost", "").submit().await.unwrap();
         assert_eq!(job.name(), "lost");
         assert_eq!(site.count(CREATE), (sent, 1));
-        let jobs = list(&site).await.unwrap();
+        let jobs = site.list().await.unwrap();
         assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
         // A job that is not there may only not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
@@ -126,7 +109,7 @@ async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
     let error = refused(job.submit().await);
     assert!(error.is_conflict(), "{error}");
     assert_eq!(site.count(CREATE), (3, 1));
-    assert_eq!(list(&site).await.unwrap()[0].id(), older.id());
+    assert_eq!(site.list().await.unwrap()[0].id(), older.id());
 }
 
 #[tokio::test]
@@ -197,7 +180,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     clock.advance(Duration::from_secs(7200));
     site.client = site.client().clock(clock).build().unwrap();
     // It finds out about its clock here.
-    assert_eq!(list(&site).await.unwrap().len(), 0);
+    assert_eq!(site.list().await.unwrap().len(), 0);
     site.fault(1, CREATE, Fault::LostAnswer);
     let job = site.script("hours", "").submit().await.unwrap();
     assert_eq!(job.name(), "hours");
