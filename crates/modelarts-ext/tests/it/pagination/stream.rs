@@ -1,9 +1,9 @@
-//! Lists over HTTP: pages in flight, positions, offsets whose meaning is disputed.
+//! Lists over HTTP: pages in flight, positions, offsets of unclear meaning.
 
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use modelarts_emulator::Timing;
+use modelarts_emulator::{Fault, Timing};
 use modelarts_ext::{Client, Job, Offset, Position};
 use serde_json::json;
 
@@ -258,4 +258,21 @@ async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
     read.extend(rest.iter().map(|row| row.message().to_owned()));
     let expected: Vec<String> = (0..150).map(|number| format!("event {number}")).collect();
     assert_eq!(read, expected);
+}
+
+#[tokio::test]
+async fn totals_as_text_are_numbers() {
+    let site = Site::start().await;
+    for name in ["a", "b", "c"] {
+        site.run(site.script(name, "")).await;
+    }
+    site.fault(2, LIST, Fault::TotalsAsText);
+    let pages = site.client.training_jobs().list().page_size(2).pages();
+    let pages: Vec<_> = pages.try_collect().await.unwrap();
+    let rows: Vec<_> = pages
+        .iter()
+        .map(|page| (page.items.len(), page.total, page.dropped))
+        .collect();
+    assert_eq!(rows, [(2, Some(3), 0), (1, Some(3), 0)]);
+    assert_eq!(site.emulator.faults().list(), []);
 }

@@ -1,27 +1,16 @@
-//! Creates whose answers are lost: made once, and told as they are.
+//! Creates whose answers are lost: made once, and reported as they are.
 
-use std::{
-    future::pending,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use modelarts_emulator::Fault;
-use modelarts_ext::{
-    Client, Credentials, Error, ErrorKind, Job, Password, ProvideCredentials, Renewing,
-    RetryPolicy, Tools, api::BoxFuture, connector::ConnectorError,
-};
-use serde_json::{Value, json};
+use modelarts_ext::{ErrorKind, Job, Password, Renewing, RetryPolicy};
+use serde_json::json;
 
+use super::fixtures::minimal_create;
 use crate::support::{
     clock::TestClock,
     errors::{message, refused},
-    faults::status,
-    network::{self, Network, Said},
-    faults::{CREATE, LIST},
+    faults::{CREATE, LIST, status},
     server::{PROJECT, Reply, Server, json_answer, words_for_a_reset},
     site::Site,
 };
@@ -188,20 +177,6 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     site.emulator.settled(job.id()).await;
 }
 
-/// A create that asks for nothing before, and the answer that lists the job that it made.
-fn plain(client: &Client) -> (modelarts_ext::CreateJob, String) {
-    let job = json!({"kind": "job", "metadata":
-        {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});
-    let create = client
-        .training_jobs()
-        .create("lost")
-        .custom_image("garden/leaves:1")
-        .flavor("modelarts.vm.cpu.2u")
-        .command("run")
-        .without_look_up();
-    (create, json!({"total": 1, "items": [job]}).to_string())
-}
-
 /// Method and path of each request.
 fn lines(server: &Server) -> Vec<String> {
     let line = |request: &String| {
@@ -248,7 +223,7 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_refusal_is_looked_for() {
         let server = Server::start([]).await;
         let clock = TestClock::new();
         let client = server.client(&clock).build().unwrap();
-        let (create, found) = plain(&client);
+        let (create, found) = minimal_create(&client);
         server.add([
             Reply::Bytes(answer.into()),
             json_answer("200 OK", "", &found),
@@ -281,7 +256,7 @@ async fn a_create_that_was_refused_is_not_looked_for() {
     ] {
         let server = Server::start([json_answer(status, "", body)]).await;
         let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(plain(&client).0.submit().await);
+        let error = refused(minimal_create(&client).0.submit().await);
         assert_eq!(lines(&server), ["POST training-jobs"], "{status}");
         assert_eq!(error.status().unwrap().to_string(), status[..3]);
         assert!(!error.is_uncertain(), "{status}");
@@ -324,7 +299,7 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
         ];
         let server = Server::start(replies).await;
         let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(plain(&client).0.submit().await);
+        let error = refused(minimal_create(&client).0.submit().await);
         assert_eq!(
             error.to_string(),
             format!(
@@ -360,7 +335,7 @@ async fn an_old_job_of_the_same_name_is_seen_behind_newer_ones() {
     ];
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
-    let error = refused(plain(&client).0.submit().await);
+    let error = refused(minimal_create(&client).0.submit().await);
     assert!(!error.is_uncertain(), "{error}");
     assert!(!error.to_string().contains("may exist"), "{error}");
     assert_eq!(server.left(), 0);
@@ -376,7 +351,7 @@ async fn a_create_that_something_before_the_service_answers_was_not_executed() {
     ] {
         let server = Server::start([(); 4].map(|()| json_answer(status, "", page))).await;
         let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(plain(&client).0.submit().await);
+        let error = refused(minimal_create(&client).0.submit().await);
         let advice = match advice {
             true => {
                 "the search for the job was answered in the same way, so the create did \
@@ -410,7 +385,7 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
     let login = login.domain("d").project_id(PROJECT);
     let client = server.client(&TestClock::new());
     let client = client.credentials(Renewing::new(login)).build().unwrap();
-    let error = refused(plain(&client).0.submit().await);
+    let error = refused(minimal_create(&client).0.submit().await);
     assert_eq!(
         (error.kind(), error.status(), error.attempts()),
         (ErrorKind::Credentials, Some(202), 0)
@@ -418,167 +393,6 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
     assert!(!error.is_uncertain(), "{error}");
     assert!(!error.to_string().contains("may exist"), "{error}");
     assert_eq!(iam.left(), 0);
-}
-
-/// A client of a made-up network.
-fn within(
-    clock: &TestClock,
-    network: impl Fn(&str, &Value) -> Option<Said> + Send + Sync + 'static,
-) -> modelarts_ext::ClientBuilder {
-    let network = move |request: &reqwest::Request| {
-        let path = request.url().path().rsplit('/').next().unwrap();
-        let body = request.body().and_then(|body| body.as_bytes());
-        let body = serde_json::from_slice(body.unwrap_or(b"null")).unwrap();
-        network(&format!("{} {path}", request.method()), &body)
-    };
-    Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
-        .credentials(Credentials::token("t"))
-        .clock(clock.clone())
-        .timeout(Duration::from_secs(3600))
-        .connector(Network(network))
-}
-
-#[tokio::test]
-async fn a_search_without_end_does_not_hang_a_create() {
-    let clock = TestClock::new();
-    let (time, pages) = (clock.clone(), Arc::new(AtomicU64::new(0)));
-    let count = Arc::clone(&pages);
-    let client = within(&clock, move |line, body| {
-        if line == "POST training-jobs" {
-            return Some(Err(ConnectorError::Lost("cut".into())));
-        }
-        // Each page takes ten seconds, and there is always one more.
-        time.advance(Duration::from_secs(10));
-        let page = count.fetch_add(1, Ordering::Relaxed);
-        assert!(page < 100, "this does not end");
-        let offset = body["offset"].as_u64().unwrap_or(0);
-        let limit = body["limit"].as_u64().unwrap_or(50);
-        let rows: Vec<_> = (offset * limit..(offset + 1) * limit)
-            .map(|row| json!({"metadata": {"id": format!("j-{row}"), "name": format!("lost-{row}")}}))
-            .collect();
-        network::json(json!({"total": 1_000_000, "items": rows}))
-    });
-    let client = client.build().unwrap();
-    let error = refused(plain(&client).0.submit().await);
-    assert_eq!(
-        error.to_string(),
-        "CreateTrainingJob: not finished within 300s: time ran out while a job was looked for whose \
-         create had been lost; the job may exist all the same: look for a job named \"lost\" before \
-         sending it again"
-    );
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
-    assert!(error.is_uncertain());
-    let pages = pages.load(Ordering::Relaxed);
-    assert!((30..35).contains(&pages), "{pages}");
-}
-
-#[tokio::test]
-async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
-    let clock = TestClock::new();
-    let time = clock.clone();
-    let client = within(&clock, move |line, _| {
-        assert_eq!(line, "POST training-jobs");
-        time.advance(Duration::from_secs(400));
-        None
-    });
-    let client = client.overall_timeout(Duration::from_secs(400));
-    let error = refused(plain(&client.build().unwrap()).0.submit().await);
-    assert_eq!(
-        error.to_string(),
-        "CreateTrainingJob: not finished within 400s: time ran out while the job was being sent; \
-         the job may exist all the same: look for a job named \"lost\" before sending it again"
-    );
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
-    assert!(error.is_uncertain());
-}
-
-/// Credentials that never come.
-#[derive(Debug)]
-struct Never(TestClock);
-
-impl ProvideCredentials for Never {
-    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
-        self.0.advance(Duration::from_secs(300));
-        Box::pin(pending())
-    }
-}
-
-#[tokio::test]
-async fn a_create_without_credentials_ends_and_was_not_sent() {
-    let clock = TestClock::new();
-    let client = within(&clock, |line, _| panic!("{line}"));
-    let client = client.credentials(Never(clock.clone()));
-    let error = refused(plain(&client.build().unwrap()).0.submit().await);
-    assert_eq!(
-        error.to_string(),
-        "CreateTrainingJob: not finished within 300s: time ran out while the job was being sent; it \
-         was not sent"
-    );
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 0));
-    assert!(!error.is_uncertain());
-}
-
-#[tokio::test]
-async fn what_makes_several_calls_has_one_time_limit() {
-    let clock = TestClock::new();
-    let time = clock.clone();
-    let shown = AtomicU64::new(0);
-    let client = within(&clock, move |line, _| match line {
-        "GET j" if shown.fetch_add(1, Ordering::Relaxed) == 0 => {
-            network::json(r#"{"metadata":{"id":"j","name":"n"}}"#)
-        }
-        _ => {
-            time.advance(Duration::from_secs(300));
-            None
-        }
-    });
-    let client = client.build().unwrap();
-    let jobs = client.training_jobs();
-    let job = jobs.get("j").await.unwrap();
-    let create = || jobs.create("n").algorithm("a").flavor("f");
-    let timed_out = |doing: &str| format!("not finished within 300s: time ran out while {doing}");
-    for (error, text, uncertain) in [
-        (
-            refused(create().submit().await),
-            timed_out("algorithm and flavor were being looked up; nothing was sent"),
-            false,
-        ),
-        (
-            refused(create().look_up().await),
-            timed_out("algorithm and flavor were being looked up"),
-            false,
-        ),
-        (
-            refused(job.metrics("worker-0").await),
-            timed_out("metrics were being asked for"),
-            false,
-        ),
-        (
-            refused(job.terminate().await),
-            timed_out("the job was being stopped"),
-            true,
-        ),
-        (
-            refused(jobs.delete_many([&job]).await),
-            timed_out("jobs were being deleted"),
-            true,
-        ),
-    ] {
-        assert_eq!(error.to_string(), text);
-        assert_eq!(error.kind(), ErrorKind::Timeout);
-        assert_eq!(error.is_uncertain(), uncertain, "{text}");
-    }
-    let builder = Client::builder()
-        .endpoint("https://modelarts.test")
-        .credentials(Never(clock.clone()))
-        .clock(clock);
-    let error = refused(builder.connect().await);
-    assert_eq!(
-        error.to_string(),
-        timed_out("the project was being looked up")
-    );
 }
 
 #[tokio::test]
@@ -595,7 +409,7 @@ async fn a_create_that_would_be_answered_in_the_same_way_is_not_sent_again() {
         let answer = json_answer(status, "", page);
         let server = Server::start([answer, search(), search(), search()]).await;
         let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(plain(&client).0.submit().await);
+        let error = refused(minimal_create(&client).0.submit().await);
         assert_eq!(
             error.to_string(),
             format!(
