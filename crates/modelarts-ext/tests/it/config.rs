@@ -1,4 +1,4 @@
-//! What the environment says, and what a builder says about it.
+//! Settings of a client from the environment and from a builder.
 
 use modelarts_ext::{Client, ClientBuilder, Cloud, Credentials, ErrorKind};
 use serde_json::json;

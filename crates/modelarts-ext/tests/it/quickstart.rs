@@ -1,5 +1,5 @@
-//! The quick start learns something: its accuracy is what Python computes from the
-//! bundled data, and another one from other data.
+//! The quick start: the accuracy of its model is what Python computes from the bundled data, and
+//! another one from other data.
 
 #[path = "../../examples/quickstart/job.rs"]
 mod job;

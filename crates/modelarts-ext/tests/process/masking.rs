@@ -11,7 +11,7 @@ use crate::{
     support::{
         clock::TestClock,
         errors::refused,
-        network::{Network, Said, answer, said},
+        network::{Network, NetworkReply, answer, reply},
         secrets::{SECRET_KEY, TOKEN, keys},
         server::PROJECT,
     },
@@ -43,12 +43,12 @@ fn in_address(text: &str) -> String {
 }
 
 /// An answer that says a secret again.
-type Echo = fn(&str) -> Said;
+type Echo = fn(&str) -> NetworkReply;
 
 /// Each way in which a text from outside comes into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[
     ("message", |secret| {
-        said(
+        reply(
             400,
             json!({"error_code": "ModelArts.1", "error_msg": format!("you sent {secret}")}),
         )
@@ -56,14 +56,14 @@ const ECHOES: &[(&str, Echo)] = &[
     ("code, solution, id", |secret| {
         let all = json!({"error_code": secret, "error_msg": "m", "error_solution": secret,
             "request_id": secret});
-        said(403, all)
+        reply(403, all)
     }),
     ("escaped", |secret| {
         let escaped: String = secret
             .chars()
             .map(|c| format!("\\u{:04x}", c as u32))
             .collect();
-        said(
+        reply(
             400,
             format!(r#"{{"error_code":"ModelArts.1","error_msg":"{escaped}"}}"#),
         )
@@ -74,29 +74,29 @@ const ECHOES: &[(&str, Echo)] = &[
             .replace("%2F", "%2f")
             .replace("%2B", "%2b")
             .replace("%3D", "%3d");
-        said(404, format!("no /v2?token={small} and {escaped}"))
+        reply(404, format!("no /v2?token={small} and {escaped}"))
     }),
     ("nested", |secret| {
-        said(500, json!({"error": {"code": 5, "message": secret}}))
+        reply(500, json!({"error": {"code": 5, "message": secret}}))
     }),
     ("another shape", |secret| {
-        said(503, json!({"echo": {secret: [secret]}}))
+        reply(503, json!({"echo": {secret: [secret]}}))
     }),
     ("page", |secret| {
-        said(502, format!("<html><title>{secret}</title></html>"))
+        reply(502, format!("<html><title>{secret}</title></html>"))
     }),
-    ("text", |secret| said(418, format!("headers: {secret}"))),
+    ("text", |secret| reply(418, format!("headers: {secret}"))),
     ("long text", |secret| {
-        said(400, format!("{}{secret}", "x".repeat(2044)))
+        reply(400, format!("{}{secret}", "x".repeat(2044)))
     }),
     ("refused signature", |secret| {
         let message = format!("verify aksk signature fail, canonicalRequest:GET|/|a:{secret}|x");
-        said(
+        reply(
             401,
             json!({"error_code": "APIGW.0301", "error_msg": message}),
         )
     }),
-    ("no document", |secret| said(600, secret)),
+    ("no document", |secret| reply(600, secret)),
     ("redirect", |secret| {
         let target = format!("https://{secret}.test/{secret}");
         Ok(answer(302)
@@ -119,10 +119,10 @@ const ECHOES: &[(&str, Echo)] = &[
             .unwrap())
     }),
     ("not understood", |secret| {
-        said(200, format!("{{\"metadata\":\"{secret}\""))
+        reply(200, format!("{{\"metadata\":\"{secret}\""))
     }),
     ("not understood, in a name", |secret| {
-        said(200, json!({"status": {"duration": {secret: 1}}, secret: 1}))
+        reply(200, json!({"status": {"duration": {secret: 1}}, secret: 1}))
     }),
     ("not there yet", |secret| {
         Ok(answer(204)
@@ -131,7 +131,7 @@ const ECHOES: &[(&str, Echo)] = &[
             .unwrap())
     }),
     ("another object", |secret| {
-        said(200, json!({"metadata": {"id": secret}}))
+        reply(200, json!({"metadata": {"id": secret}}))
     }),
     ("broken connection", |secret| {
         Err(ConnectorError::Lost(format!("sent {secret}").into()))

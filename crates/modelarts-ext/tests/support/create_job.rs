@@ -46,7 +46,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// What each method of the builder is for, once.
+/// A create that calls each method of the builder once.
 pub(crate) fn everything() -> CreateJob {
     client()
         .training_jobs()

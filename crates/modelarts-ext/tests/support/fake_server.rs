@@ -12,7 +12,7 @@ use axum::{
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-/// What was asked.
+/// A request, as it came.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeRequest {
     pub(crate) method: String,
@@ -36,7 +36,7 @@ impl FakeRequest {
     }
 }
 
-/// What is answered.
+/// The reply: status, headers, body.
 pub(crate) struct FakeReply(u16, Vec<(&'static str, String)>, String);
 
 pub(crate) fn reply(status: u16, body: impl fmt::Display) -> FakeReply {

@@ -100,7 +100,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
-/// What this system calls a connection that was reset.
+/// The words of this system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())

@@ -1,4 +1,4 @@
-//! Credentials that expire.
+//! Credentials that expire and are renewed.
 
 use std::{
     sync::{

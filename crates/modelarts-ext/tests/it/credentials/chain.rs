@@ -1,4 +1,4 @@
-//! Where credentials are looked for, and in which order.
+//! The provider chain: its sources and their order.
 
 use modelarts_ext::Client;
 

@@ -43,7 +43,7 @@ pub(super) fn temporary(name: &str, end: SystemTime) -> Value {
     })
 }
 
-/// What would be sent, as far as one may see it.
+/// The request that a client with these credentials sends.
 pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
     let service = FakeServer::start(|_| reply(200, r#"{"items":[]}"#)).await;
     let client = Client::builder()
@@ -131,7 +131,7 @@ pub(super) fn builder_in(place: &TestEnvironment) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// What is found in a place, as it would be shown.
+/// `found` when a client can be built in this environment, or the error.
 pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     let builder = builder_in(place).project_id(PROJECT);
     match builder.build() {

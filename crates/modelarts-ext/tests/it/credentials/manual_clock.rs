@@ -42,7 +42,7 @@ pub(crate) fn start() -> SystemTime {
 
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hands")
+        f.write_str("ManualClock")
     }
 }
 

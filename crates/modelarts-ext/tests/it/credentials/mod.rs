@@ -1,4 +1,4 @@
-//! Where credentials come from, how they are renewed, and the errors when there are none.
+//! Credentials: their sources, their renewal, and the errors when there are none.
 
 mod cache;
 mod chain;

@@ -1,4 +1,4 @@
-//! An IAM that wants to be left alone for a while, or does not answer.
+//! Calls while IAM answers with `Retry-After`, or not at all.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -1,4 +1,4 @@
-//! What nobody may see.
+//! Secrets of providers, which neither `Debug` nor errors show.
 
 use std::sync::Arc;
 

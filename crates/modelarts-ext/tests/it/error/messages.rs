@@ -1,4 +1,4 @@
-//! What a user reads when something is wrong: the whole message.
+//! Whole messages of errors, as a user reads them.
 
 use std::time::Duration;
 

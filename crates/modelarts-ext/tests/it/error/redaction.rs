@@ -1,5 +1,5 @@
-//! Secrets are in requests and answers, and nowhere else: not in `Debug`, not in
-//! errors. For logs see `logging.rs`.
+//! Secrets of requests and answers, which neither `Debug` nor errors show. For logs see
+//! `process/logging.rs`.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{Network, said},
+    network::{Network, reply},
     secrets::{
         ENVIRONMENT, IN_LOCATION, JUPYTER_TOKEN, PASSWORD, SECRET_KEY, SECURITY_TOKEN, TOKEN,
         job_answer, keys,
@@ -238,7 +238,7 @@ fn a_wrong_setup_shows_no_secret() {
 #[tokio::test]
 async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
     let network = |_: &reqwest::Request| {
-        Some(said(
+        Some(reply(
             200,
             json!({"items": [{"metadata": {"create_time": {TOKEN: TOKEN}}}, {"metadata": {"create_time": TOKEN}}]}),
         ))

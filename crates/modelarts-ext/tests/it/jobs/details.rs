@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::{
     clock::{TestClock, seconds},
     faults::SHOW,
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{Server, json_answer},
     site::Site,
 };
@@ -190,10 +190,10 @@ async fn metrics_are_series_from_the_start_of_the_job() {
 #[tokio::test]
 async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let job = site.script("runs", &gate.script("", "")).submit().await;
+    let barrier = ScriptBarrier::new().await;
+    let job = site.script("runs", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     // It was made, and has begun to run since.
     let shown = site.count(SHOW).0;
     let error = job.metrics("worker-0").await.unwrap_err();
@@ -203,7 +203,7 @@ async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
 
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
-        waiting.let_through().await;
+        waiting.release().await;
         emulator.settled(&id).await;
     });
     let observations: Vec<_> = job.wait().observe().try_collect().await.unwrap();

@@ -12,7 +12,7 @@ use modelarts_ext::{
 };
 use serde_json::json;
 
-use super::fixtures::{at_the_gate, details, scripted};
+use super::fixtures::{blocked_job, details, scripted};
 use crate::support::{
     clock::{TestClock, seconds},
     errors::{message, refused},
@@ -116,7 +116,7 @@ impl First for modelarts_ext::Events {
 #[tokio::test]
 async fn events_are_followed_to_the_end_of_the_job() {
     let site = Site::start().await;
-    let job = at_the_gate(&site, "followed", "", "").await;
+    let job = blocked_job(&site, "followed", "", "").await;
     let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
     let lines: Vec<_> = events.iter().map(ToString::to_string).collect();
     assert_eq!(lines, events_of_completed(job.id()));

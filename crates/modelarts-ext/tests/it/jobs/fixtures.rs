@@ -1,4 +1,4 @@
-//! Scripted jobs.
+//! Jobs of scripted servers, and scripts that wait for a test.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use serde_json::json;
 
 use crate::support::{
     clock::TestClock,
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{Reply, Server, json_answer},
     site::Site,
 };
 
-/// A job that stands at a gate, and what lets it run to its end during the next
-/// pause of the client.
-pub(super) async fn at_the_gate(site: &Site, name: &str, before: &str, after: &str) -> Job {
-    let gate = Gate::new().await;
-    let script = gate.script(before, after);
+/// A job whose script waits at a barrier until the next pause of the client, and then runs to its
+/// end.
+pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &str) -> Job {
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script(before, after);
     let job = site.script(name, &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
-        waiting.let_through().await;
+        waiting.release().await;
         emulator.settled(&id).await;
     });
     job
@@ -42,7 +42,7 @@ pub(super) async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Serve
     (server, clock, job)
 }
 
-/// What is told, as lines.
+/// The updates of a followed job, as lines.
 pub(super) fn update_lines(news: &[News], id: &str) -> Vec<String> {
     let lines = news.iter().map(|news| match news {
         News::Phase(job) => format!("= {}", job.phase()),

@@ -8,18 +8,18 @@ use modelarts_ext::{LogAccess, LogItem, News, RetryPolicy};
 use serde_json::json;
 
 use super::fixtures::update_lines;
-use crate::support::{clock::seconds, faults::status, gate::Gate, site::Site};
+use crate::support::{clock::seconds, faults::status, script_barrier::ScriptBarrier, site::Site};
 
 #[tokio::test]
 async fn a_job_is_followed_as_a_whole() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("print('hello', flush=True)", "print('bye')");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("print('hello', flush=True)", "print('bye')");
     let job = site.script("whole", &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
-        waiting.let_through().await;
+        waiting.release().await;
         emulator.settled(&id).await;
     });
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();

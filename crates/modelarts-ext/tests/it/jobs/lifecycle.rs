@@ -12,7 +12,7 @@ use crate::support::{
     clock::{TestClock, seconds},
     create_job::read,
     errors::{message, refused},
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{PROJECT, Server, json_answer},
     site::Site,
 };
@@ -69,10 +69,10 @@ async fn a_job_is_made_and_read() {
 #[tokio::test]
 async fn a_job_is_terminated() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("stopped", &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let stopping = job.terminate().await.unwrap();
     assert_eq!(
         (stopping.id(), stopping.phase()),
@@ -100,11 +100,11 @@ async fn a_job_is_terminated() {
 #[tokio::test]
 async fn a_job_that_stops_itself() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("limited", &script).auto_stop(seconds(7200));
     let job = job.submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let (emulator, clock, id) = (
         Arc::clone(&site.emulator),
         site.clock.clone(),

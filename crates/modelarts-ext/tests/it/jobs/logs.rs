@@ -7,7 +7,7 @@ use modelarts_emulator::Timing;
 use modelarts_ext::{Cloud, Job, LogAccess, LogItem};
 use serde_json::json;
 
-use super::fixtures::{at_the_gate, details, scripted, update_lines};
+use super::fixtures::{blocked_job, details, scripted, update_lines};
 use crate::support::{
     clock::{TestClock, seconds},
     errors::{message, refused},
@@ -18,7 +18,7 @@ use crate::support::{
 #[tokio::test]
 async fn a_log_is_followed_to_the_end_of_the_job() {
     let site = Site::start().await;
-    let job = at_the_gate(
+    let job = blocked_job(
         &site,
         "logged",
         "print('one')\nprint('two, ', end='')",

@@ -6,12 +6,12 @@ use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
 use modelarts_ext::{Job, Observation, Outcome, RetryPolicy, types::Phase};
 
-use super::fixtures::{at_the_gate, details_of};
+use super::fixtures::{blocked_job, details_of};
 use crate::support::{
     clock::{TestClock, seconds},
     errors::refused,
     faults::{SHOW, status},
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{Reply, Server},
     site::Site,
 };
@@ -21,8 +21,8 @@ async fn a_wait_ends_where_it_is_told_to() {
     let mut timing = Timing::instant();
     timing.queuing = seconds(100);
     let site = Site::with(|builder| builder.timing(timing)).await;
-    let gate = Gate::new().await;
-    let job = site.script("until", &gate.script("", "")).submit().await;
+    let barrier = ScriptBarrier::new().await;
+    let job = site.script("until", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     site.emulator.wait_for(job.id(), "Pending").await.unwrap();
     let (emulator, clock, id) = (
@@ -42,10 +42,10 @@ async fn a_wait_ends_where_it_is_told_to() {
     assert_eq!(site.clock.slept().len(), 1);
 
     // A job that ends without ever being so ends the wait as always.
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
-        waiting.let_through().await;
+        waiting.release().await;
         emulator.settled(&id).await;
     });
     let never = job.wait().until(|job| job.phase() == Phase::Abnormal);
@@ -109,7 +109,7 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
 #[tokio::test]
 async fn a_wait_is_awaited() {
     let site = Site::start().await;
-    let job = at_the_gate(&site, "awaited", "", "").await;
+    let job = blocked_job(&site, "awaited", "", "").await;
     let end = job.wait().await.unwrap();
     assert_eq!(*end.outcome(), Outcome::Completed);
     assert!(end.is_completed());
@@ -127,8 +127,8 @@ async fn a_wait_is_observed() {
     timing.creating = seconds(100);
     timing.queuing = seconds(100);
     let site = Site::with(|builder| builder.timing(timing)).await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("observed", &script).submit().await.unwrap();
     for phase in ["Pending", "Running"] {
         let (emulator, clock, id) = (
@@ -145,7 +145,7 @@ async fn a_wait_is_observed() {
     }
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
-        gate.reached().await.let_through().await;
+        barrier.reached().await.release().await;
         emulator.settled(&id).await;
     });
     let seen: Vec<Observation> = job.wait().observe().try_collect().await.unwrap();
@@ -179,10 +179,10 @@ async fn a_wait_is_observed() {
 #[tokio::test]
 async fn a_job_vanishes_while_it_is_waited_for() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("deleted", &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
     site.clock.step(async move {
         deleted.delete().await.unwrap();
@@ -217,10 +217,10 @@ async fn a_job_vanishes_while_it_is_waited_for() {
 #[tokio::test]
 async fn a_wait_that_takes_too_long_is_no_error() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("slow", &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     let end = job.wait().timeout(seconds(100)).await.unwrap();
     assert_eq!(*end.outcome(), Outcome::TimedOut);
     assert_eq!(end.job().phase(), Phase::Running);

@@ -11,7 +11,7 @@ use super::fixtures::details_of;
 use crate::support::{
     clock::{TestClock, seconds},
     faults::{LIST, SHOW},
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{Reply, Server, json_answer},
     site::Site,
 };
@@ -31,7 +31,7 @@ fn ends(ends: Vec<Waited>) -> BTreeMap<String, String> {
 #[tokio::test]
 async fn many_jobs_end_in_many_ways() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
+    let barrier = ScriptBarrier::new().await;
     let mut jobs = vec![
         site.script("good", "").submit().await.unwrap(),
         site.script("bad", "exit(2)").submit().await.unwrap(),
@@ -42,13 +42,13 @@ async fn many_jobs_end_in_many_ways() {
     }
     let mut waiting = Vec::new();
     for name in ["stopped", "limited", "deleted", "slow"] {
-        let job = site.script(name, &gate.script("", ""));
+        let job = site.script(name, &barrier.script("", ""));
         let job = match name {
             "limited" => job.auto_stop(seconds(3600)),
             _ => job,
         };
         jobs.push(job.submit().await.unwrap());
-        waiting.push(gate.reached().await);
+        waiting.push(barrier.reached().await);
     }
     // It may be given twice.
     jobs.push(jobs[0].clone());

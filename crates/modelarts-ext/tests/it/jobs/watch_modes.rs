@@ -1,5 +1,5 @@
-//! What happens to jobs while somebody waits for them or follows them: each of it, in
-//! each way to watch a job.
+//! The ways to watch a job (a wait, a wait for many, and each way to follow), in the same situations:
+//! restarts, deletions, failing answers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use modelarts_ext::{
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use crate::support::{errors::message, gate::Gate, site::Site};
+use crate::support::{errors::message, script_barrier::ScriptBarrier, site::Site};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -111,21 +111,21 @@ impl ProvideCredentials for Once {
 
 struct Scene {
     site: Site,
-    gate: Arc<Gate>,
+    barrier: Arc<ScriptBarrier>,
 }
 
 impl Scene {
     async fn new(site: Site) -> Self {
         Self {
             site,
-            gate: Arc::new(Gate::new().await),
+            barrier: Arc::new(ScriptBarrier::new().await),
         }
     }
 
-    /// A job that says something, and stands at the gate.
+    /// A job that says something, and waits at a barrier.
     async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
         let script = self
-            .gate
+            .barrier
             .script("print('before', flush=True)", "print('after')");
         let job = self.site.script(&format!("{way:?}"), &script);
         set(job).submit().await.unwrap()
@@ -144,7 +144,7 @@ async fn a_job_that_restarts() {
     for way in WAYS {
         let marks = tempfile::tempdir().unwrap();
         let mark = marks.path().join("mark");
-        let script = scene.gate.script(
+        let script = scene.barrier.script(
             "import os, sys\nagain = os.path.exists(os.environ['MARK'])\n\
              print('again' if again else 'first', flush=True)",
             "open(os.environ['MARK'], 'w').close()\nsys.exit(0 if again else 7)",
@@ -152,20 +152,20 @@ async fn a_job_that_restarts() {
         let job = scene.site.script(&format!("{way:?}"), &script);
         let job = job.env("MARK", mark.to_string_lossy()).auto_restart(2);
         let mut job = job.submit().await.unwrap();
-        let first = scene.gate.reached().await;
-        let (gate, emulator, id) = (
-            Arc::clone(&scene.gate),
+        let first = scene.barrier.reached().await;
+        let (barrier, emulator, id) = (
+            Arc::clone(&scene.barrier),
             Arc::clone(&scene.site.emulator),
             job.id().to_owned(),
         );
         // A look sees the first run, the next one the second, the third the end.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         scene.site.clock.step(async move {
-            first.let_through().await;
-            let _ = sender.send(gate.reached().await);
+            first.release().await;
+            let _ = sender.send(barrier.reached().await);
         });
         scene.site.clock.step(async move {
-            receiver.await.unwrap().let_through().await;
+            receiver.await.unwrap().release().await;
             emulator.settled(&id).await;
         });
         let seen = watch(way, &scene.site.client, &job).await.unwrap();
@@ -203,7 +203,7 @@ async fn a_job_that_is_stopped() {
                 if itself { job.auto_stop(HOUR) } else { job }
             });
             let job = job.await;
-            let waiting = scene.gate.reached().await;
+            let waiting = scene.barrier.reached().await;
             let (emulator, clock, stopped) = (
                 Arc::clone(&scene.site.emulator),
                 scene.site.clock.clone(),
@@ -238,7 +238,7 @@ async fn a_job_that_is_deleted() {
     let scene = Scene::new(Site::start().await).await;
     for way in WAYS {
         let job = scene.job(way, |job| job).await;
-        let waiting = scene.gate.reached().await;
+        let waiting = scene.barrier.reached().await;
         let mut events = listed(&job).await;
         let (emulator, deleted) = (Arc::clone(&scene.site.emulator), job.clone());
         scene.site.clock.step(async move {
@@ -281,13 +281,13 @@ async fn a_token_that_expires_in_between() {
         let bound = scene.site.client().credentials(once).build().unwrap();
 
         let id = scene.job(way, |job| job).await.id().to_owned();
-        let waiting = scene.gate.reached().await;
+        let waiting = scene.barrier.reached().await;
         let renewed = client.training_jobs().get(&id).await.unwrap();
         let fixed = bound.training_jobs().get(&id).await.unwrap();
         let (emulator, clock) = (Arc::clone(&scene.site.emulator), scene.site.clock.clone());
         scene.site.clock.step(async move {
             clock.advance(25 * HOUR);
-            waiting.let_through().await;
+            waiting.release().await;
             emulator.settled(&id).await;
         });
         let seen = watch(way, &client, &renewed).await.unwrap();
@@ -555,11 +555,11 @@ async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
             let job = scene
                 .job(way, |job| job.name(format!("{way:?}-{seed}")))
                 .await;
-            let waiting = scene.gate.reached().await;
+            let waiting = scene.barrier.reached().await;
             let (emulator, id) = (Arc::clone(&scene.site.emulator), job.id().to_owned());
             scene.site.clock.step(async {});
             scene.site.clock.step(async move {
-                waiting.let_through().await;
+                waiting.release().await;
                 emulator.settled(&id).await;
             });
             let seen = watch_badly(&scene.site, how, &job).await;

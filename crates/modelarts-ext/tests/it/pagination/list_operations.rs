@@ -1,4 +1,4 @@
-//! Every operation of the description that lists something is a stream here.
+//! Every operation of the description that lists something, as a stream.
 
 use std::{
     collections::{BTreeMap, HashSet},

@@ -7,7 +7,7 @@ use crate::support::{
     clock::TestClock,
     errors::refused,
     faults::{DELETE, STOP},
-    gate::Gate,
+    script_barrier::ScriptBarrier,
     server::{Reply, Server, json_answer},
     site::Site,
 };
@@ -15,10 +15,10 @@ use crate::support::{
 #[tokio::test]
 async fn a_stop_is_sent_again() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let script = gate.script("", "");
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("", "");
     let job = site.script("stop", &script).submit().await.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     site.fault(1, STOP, Fault::Reset);
     let stopping = job.terminate().await.unwrap();
     assert_eq!(stopping.phase(), Phase::Terminating);
@@ -39,10 +39,10 @@ async fn a_delete_is_sent_again() {
 #[tokio::test]
 async fn a_stop_whose_answer_was_lost_has_worked() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let job = site.script("stop", &gate.script("", "")).submit().await;
+    let barrier = ScriptBarrier::new().await;
+    let job = site.script("stop", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     site.fault(1, STOP, Fault::LostAnswer);
     let stopping = job.terminate().await.unwrap();
     // The second one is refused, because the first was executed.
@@ -64,10 +64,13 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
 #[tokio::test]
 async fn a_job_that_goes_on_was_not_stopped() {
     let site = Site::start().await;
-    let gate = Gate::new().await;
-    let job = site.script("goes-on", &gate.script("", "")).submit().await;
+    let barrier = ScriptBarrier::new().await;
+    let job = site
+        .script("goes-on", &barrier.script("", ""))
+        .submit()
+        .await;
     let job = job.unwrap();
-    let waiting = gate.reached().await;
+    let waiting = barrier.reached().await;
     for code in ["ModelArts.2796", "ModelArts.2878"] {
         site.fault(1, STOP, Fault::Reset);
         let refusal = Fault::Status {

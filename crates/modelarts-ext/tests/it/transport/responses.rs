@@ -1,5 +1,5 @@
-//! Answers that are none of the service's: redirects, and bodies that are cut,
-//! late, packed, or something else than was asked for.
+//! Responses that the service does not send: redirects, and bodies that are cut, late, compressed or
+//! of another type than requested.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

@@ -1,5 +1,5 @@
-//! Every limit of the description, beyond and at it: what the check says, and what the emulator
-//! answers to the same body, sent unchecked. The cases of `rules.yaml` are written by hand; these
+//! Every limit of the description, beyond it and at it: the report of the check, and the answer of the
+//! emulator to the same body, sent unchecked. The cases of `rules.yaml` are written by hand; these
 //! come from the tables, so that no field is left out.
 
 use std::collections::BTreeMap;

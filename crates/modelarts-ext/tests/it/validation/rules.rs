@@ -1,4 +1,4 @@
-//! What the check says about a job before it is sent.
+//! The rules of the check, each broken alone and kept at its limit.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! The fault matrix: everything that can go wrong with an answer, times every effect
-//! that a call can have, and then all of it searched for secrets.
+//! The fault matrix: each fault of an answer, for each effect that a call can have; and then
+//! everything printed and logged is searched for secrets.
 //!
 //! The server keeps jobs. A fault strikes before or after it has executed a request,
 //! once or always, and only the operation of the column; the searches with which
-//! `submit()` settles a lost create are answered from the jobs there are.
+//! `submit()` looks for a lost create are answered from the jobs there are.
 
 mod constants;
 mod row;
@@ -133,7 +133,7 @@ async fn the_matrix() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What is sent after a refusal of the credentials that can be mended.
+/// The credentials that are sent again after a rejection.
 fn check_second_chance(row: &Row, happened: &Happened) {
     if row.fault == EXPIRED && row.who == Who::Token {
         let tokens = header(&happened.requests, "x-auth-token");

@@ -1,4 +1,4 @@
-//! What a row of the matrix says.
+//! Rows of the fault matrix, and the results that they expect.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ pub(super) enum Effect {
 /// The rows: what comes instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// Nobody listens.
+    /// No server listens.
     Refused,
     /// A reset instead of an answer.
     Reset,
@@ -50,7 +50,7 @@ pub(super) enum Strikes {
     AlwaysAfter,
 }
 
-/// Who asks.
+/// The credentials of the client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Who {
     /// Temporary keys.
@@ -66,12 +66,12 @@ pub(super) enum End {
     Fails {
         kind: ErrorKind,
         status: Option<u16>,
-        /// What the error says about attempts: those of the last call.
+        /// The attempts that the error reports: those of the last call.
         attempts: u32,
     },
 }
 
-/// What is to happen.
+/// The expected result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
     /// How many requests of the operation the server saw.
@@ -114,7 +114,7 @@ pub(super) struct Row {
     pub(super) who: Who,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,
-    /// What comes instead of all later answers; before execution.
+    /// The fault of all later answers, before execution.
     pub(super) then: Option<Fault>,
     /// The workspace that a new job is made in, if it says one.
     pub(super) workspace: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! Runs a cell, and writes down what happened.
+//! Runs one cell of the matrix and records the requests and the result.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -38,7 +38,7 @@ impl FetchCredentials for Tokens {
     }
 }
 
-/// What happened in a cell.
+/// The record of a cell.
 pub(super) struct Happened {
     pub(super) seen: usize,
     pub(super) executed: usize,

@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) executed: usize,
     /// The jobs that there are: their names and workspaces.
     pub(super) jobs: Vec<(String, String)>,
-    /// Whether the old one was stopped.
+    /// True when the old job was stopped.
     pub(super) stopped: bool,
     /// How many searches do not find new ones yet.
     pub(super) unlisted: usize,

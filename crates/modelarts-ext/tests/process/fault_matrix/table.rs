@@ -1,4 +1,4 @@
-//! The matrix.
+//! The rows of the matrix.
 
 use modelarts_ext::ErrorKind;
 
@@ -70,7 +70,7 @@ pub(super) const fn service_5(executed: usize, status: u16) -> Cell {
     service(5, executed, status, 5)
 }
 
-/// What cannot be understood.
+/// An answer that cannot be decoded.
 pub(super) const fn garbled(executed: usize, status: u16) -> Cell {
     fails(1, executed, ErrorKind::Decode, Some(status), 1)
 }

@@ -1,4 +1,4 @@
-//! The page on creating jobs.
+//! The page on creating jobs: its document and its tables.
 
 use crate::support::create_job::client;
 

@@ -1,4 +1,4 @@
-//! Creates and the answers to them.
+//! A create without look-ups.
 
 use modelarts_ext::Client;
 use serde_json::json;

@@ -19,14 +19,14 @@ use super::fixtures::minimal_create;
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{self, Network, Said},
+    network::{self, Network, NetworkReply},
     server::PROJECT,
 };
 
 /// A client of a made-up network.
 fn within(
     clock: &TestClock,
-    network: impl Fn(&str, &Value) -> Option<Said> + Send + Sync + 'static,
+    network: impl Fn(&str, &Value) -> Option<NetworkReply> + Send + Sync + 'static,
 ) -> modelarts_ext::ClientBuilder {
     let network = move |request: &reqwest::Request| {
         let path = request.url().path().rsplit('/').next().unwrap();

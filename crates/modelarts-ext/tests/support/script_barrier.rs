@@ -1,4 +1,4 @@
-//! A door in a training script, so that a test knows where the script is.
+//! A barrier in a training script, at which the script waits for the test.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-pub(crate) struct Gate(TcpListener);
+pub(crate) struct ScriptBarrier(TcpListener);
 
-/// A script that stands at the gate. It goes on when this is dropped.
-pub(crate) struct Waiting(TcpStream);
+/// A script that waits at the barrier. It goes on when this is dropped.
+pub(crate) struct BlockedScript(TcpStream);
 
-impl Gate {
+impl ScriptBarrier {
     pub(crate) async fn new() -> Self {
         Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    /// A script that runs `before`, waits at the gate, and runs `after`.
+    /// A script that runs `before`, waits at the barrier, and runs `after`.
     pub(crate) fn script(&self, before: &str, after: &str) -> String {
         let port = self.0.local_addr().unwrap().port();
         format!(
@@ -26,22 +26,22 @@ impl Gate {
         )
     }
 
-    /// Waits until a script stands at the gate.
-    pub(crate) async fn reached(&self) -> Waiting {
+    /// Waits until a script waits at the barrier.
+    pub(crate) async fn reached(&self) -> BlockedScript {
         let reached = async {
             let (mut stream, _) = self.0.accept().await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
-            Waiting(stream)
+            BlockedScript(stream)
         };
         // A bound for the worst case, so that a test fails instead of hanging.
         tokio::time::timeout(Duration::from_secs(60), reached)
             .await
-            .expect("the script has not come to the gate")
+            .expect("the script has not reached the barrier")
     }
 }
 
-impl Waiting {
-    pub(crate) async fn let_through(mut self) {
+impl BlockedScript {
+    pub(crate) async fn release(mut self) {
         self.0.write_all(b"y").await.unwrap();
     }
 }
