@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 /// Sleeps that are shorter than this are pauses; all others are time limits.
 const LIMIT: Duration = Duration::from_secs(60);
-
 /// No test makes so many pauses; without a limit, what never ends would hang.
 const MOST: usize = 1000;
 
@@ -127,4 +126,8 @@ impl modelarts_emulator::Clock for TestClock {
             Box::pin(self.clone().reaches(end))
         }
     }
+}
+
+pub(crate) fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
 }

@@ -9,7 +9,7 @@ use modelarts_ext::{
 use reqwest::Request;
 
 /// The answer of a made-up network to a request.
-pub(crate) type Said = Result<http::Response<String>, ConnectorError>;
+pub(crate) type NetworkReply = Result<http::Response<String>, ConnectorError>;
 
 /// Answers each request at once with what the function says, or never.
 pub(crate) struct Network<F>(pub(crate) F);
@@ -20,7 +20,7 @@ impl<F> fmt::Debug for Network<F> {
     }
 }
 
-impl<F: Fn(&Request) -> Option<Said> + Send + Sync + 'static> HttpConnector for Network<F> {
+impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnector for Network<F> {
     fn send(
         &self,
         request: Request,
@@ -36,6 +36,14 @@ impl<F: Fn(&Request) -> Option<Said> + Send + Sync + 'static> HttpConnector for 
 }
 
 /// An answer in JSON.
-pub(crate) fn json(body: impl ToString) -> Option<Said> {
+pub(crate) fn json(body: impl ToString) -> Option<NetworkReply> {
     Some(Ok(http::Response::new(body.to_string())))
+}
+
+pub(crate) fn answer(status: u16) -> http::response::Builder {
+    http::Response::builder().status(status)
+}
+
+pub(crate) fn reply(status: u16, body: impl ToString) -> NetworkReply {
+    Ok(answer(status).body(body.to_string()).unwrap())
 }

@@ -13,7 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::TestClock;
+use super::clock::TestClock;
 
 /// The project of clients of a [`Server`].
 pub(crate) const PROJECT: &str = "0123456789abcdef0123456789abcdef";
@@ -24,8 +24,6 @@ pub(crate) enum Reply {
     Bytes(Vec<u8>),
     /// These bytes, then a reset.
     Reset(Vec<u8>),
-    /// These bytes, and then nothing for as long as the client likes.
-    Hang(Vec<u8>),
     /// These bytes; then an hour passes on the clock, and nothing more comes.
     HangAnHour(Vec<u8>, TestClock),
 }
@@ -102,7 +100,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
-/// What this system calls a connection that was reset.
+/// The words of this system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())
@@ -142,10 +140,6 @@ async fn answer(
         Reply::Reset(bytes) => {
             let _ = stream.write_all(&bytes).await;
             stream.set_zero_linger().unwrap();
-        }
-        Reply::Hang(bytes) => {
-            let _ = stream.write_all(&bytes).await;
-            let _ = stream.read(&mut [0]).await;
         }
         Reply::HangAnHour(bytes, clock) => {
             let _ = stream.write_all(&bytes).await;

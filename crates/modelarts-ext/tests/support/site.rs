@@ -2,10 +2,11 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
+use futures::TryStreamExt;
 use modelarts_emulator::{Builder, Emulator, Fault, FaultRule, RequestCount, Timing};
-use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Job};
+use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error, Job};
 
-use super::TestClock;
+use super::clock::TestClock;
 
 pub(crate) struct Site {
     pub(crate) emulator: Arc<Emulator>,
@@ -80,6 +81,11 @@ impl Site {
             received, executed, ..
         } = self.emulator.requests()[operation];
         (received, executed)
+    }
+    /// All jobs, as a list gives them.
+    pub(crate) async fn list(&self) -> Result<Vec<Job>, Error> {
+        let jobs = self.client.training_jobs().list().stream();
+        jobs.try_collect().await
     }
 }
 

@@ -1,0 +1,97 @@
+//! A clock that a test moves.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use futures::future::BoxFuture;
+use modelarts_ext::Clock;
+use tokio::sync::watch;
+
+/// A clock that only moves when it is told to, except that pauses may end at once.
+#[derive(Clone)]
+pub(crate) struct ManualClock {
+    now: watch::Sender<SystemTime>,
+    /// Which sleeps are pauses, and not the time limits of something else.
+    pause: fn(Duration) -> bool,
+}
+
+impl ManualClock {
+    pub(crate) fn new(pause: fn(Duration) -> bool) -> Self {
+        Self {
+            now: watch::Sender::new(start()),
+            pause,
+        }
+    }
+
+    /// Everything takes as long as it takes.
+    pub(crate) fn still() -> Self {
+        Self::new(|_| false)
+    }
+
+    pub(crate) fn advance(&self, duration: Duration) {
+        self.now.send_modify(|now| *now += duration);
+    }
+}
+
+/// When all tests begin: 2026-01-15T08:30:45Z.
+pub(crate) fn start() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845)
+}
+
+impl fmt::Debug for ManualClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ManualClock")
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> SystemTime {
+        *self.now.borrow()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let clock = self.clone();
+        if (self.pause)(duration) {
+            return Box::pin(async move {
+                tokio::task::yield_now().await;
+                clock.advance(duration);
+            });
+        }
+        let end = self.now() + duration;
+        Box::pin(async move {
+            let mut now = clock.now.subscribe();
+            let _ = now.wait_for(|now| *now >= end).await;
+        })
+    }
+}
+
+pub(crate) const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+pub(crate) const fn hours(hours: u64) -> Duration {
+    minutes(hours * 60)
+}
+
+/// A time as services write it.
+pub(crate) fn timestamp(time: SystemTime) -> String {
+    let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let days = elapsed.as_secs() / 86_400;
+    // All tests end in January.
+    let day = days
+        - (start()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_secs()
+            / 86_400);
+    let rest = elapsed.as_secs() % 86_400;
+    format!(
+        "2026-01-{:02}T{:02}:{:02}:{:02}.855000Z",
+        15 + day,
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60
+    )
+}

@@ -1,0 +1,13 @@
+//! Credentials: their sources, their renewal, and the errors when there are none.
+
+mod cache;
+mod chain;
+mod files;
+mod fixtures;
+mod manual_clock;
+mod metadata;
+mod oidc;
+mod password;
+mod projects;
+mod retry_after;
+mod secrets;

@@ -1,0 +1,18 @@
+//! A create without look-ups.
+
+use modelarts_ext::Client;
+use serde_json::json;
+
+/// A create that asks for nothing before, and the answer that lists the job that it made.
+pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
+    let job = json!({"kind": "job", "metadata":
+        {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});
+    let create = client
+        .training_jobs()
+        .create("lost")
+        .custom_image("garden/leaves:1")
+        .flavor("modelarts.vm.cpu.2u")
+        .command("run")
+        .without_look_up();
+    (create, json!({"total": 1, "items": [job]}).to_string())
+}

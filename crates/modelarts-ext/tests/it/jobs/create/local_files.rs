@@ -1,0 +1,143 @@
+//! Code and data on this machine, before they are uploaded.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use modelarts_ext::{CodeDir, ErrorKind, Report, check_input_size};
+
+use crate::support::{create_job::job, rule_cases::plain};
+
+fn make(root: &Path, name: &str, bytes: u64) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Sparse: it takes no room.
+    File::create(path).unwrap().set_len(bytes).unwrap();
+}
+
+#[test]
+fn a_code_directory_is_looked_through() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    make(root, "train.py", 10);
+    make(root, "src/model.py", 20);
+    let code = CodeDir::scan(root).unwrap();
+    assert_eq!(
+        (
+            code.bytes(),
+            code.files(),
+            code.directories(),
+            code.levels()
+        ),
+        (30, 2, 1, 1)
+    );
+    assert_eq!(code.check(Some("train.py")), Report::default());
+    assert_eq!(code.check(Some("src/model.py")), Report::default());
+    assert_eq!(
+        code.check(Some("train.sh")).to_string(),
+        "error: algorithm.boot_file = \"train.sh\": the boot file is there (ModelArts.2758); \
+         correct its name, or put it into the directory\n\
+         error: algorithm.boot_file = \"train.sh\": the boot file ends in .py (ModelArts.2758); \
+         start a Python file; other programs need an image and a command\n"
+    );
+    assert_eq!(
+        code.check(Some("../train.py")).to_string(),
+        "error: algorithm.boot_file = \"../train.py\": the boot file lies in the code directory \
+         (ModelArts.2792); move the boot file into the directory\n"
+    );
+
+    // A job knows where its boot file lies in its code.
+    assert_eq!(
+        job(&plain()).check_code_dir(root).unwrap(),
+        Report::default()
+    );
+    let other = job(&plain()).boot_file("obs://bucket/code/main.py");
+    assert_eq!(
+        other.check_code_dir(root).unwrap().to_string(),
+        "error: algorithm.boot_file = \"main.py\": the boot file is there (ModelArts.2758); \
+         correct its name, or put it into the directory\n"
+    );
+
+    let nowhere = root.join("nowhere");
+    let error = CodeDir::scan(&nowhere).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(
+        error
+            .to_string()
+            .starts_with("the code directory cannot be read: "),
+        "{error}"
+    );
+    let error = CodeDir::scan(root.join("train.py")).unwrap_err();
+    assert!(error.to_string().ends_with("is a file"), "{error}");
+}
+
+#[test]
+fn a_code_directory_has_limits() {
+    const MB: u64 = 1 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let check = || CodeDir::scan(root).unwrap().check(None).to_string();
+
+    make(root, "big", 50 * MB);
+    assert_eq!(check(), "");
+    make(root, "big", 50 * MB + 1);
+    assert_eq!(
+        check(),
+        "warning: algorithm.code_dir = {\"bytes\":52428801}: at most 50 MB are recommended, because \
+         every task downloads it\n"
+    );
+    make(root, "big", 5 << 30);
+    assert!(check().starts_with("warning"));
+    make(root, "big", (5 << 30) + 1);
+    assert_eq!(
+        check(),
+        "error: algorithm.code_dir = {\"bytes\":5368709121}: the code directory has at most 5 GB \
+         (ModelArts.2761); move data to an input\n"
+    );
+    make(root, "big", 0);
+
+    let deep = |levels: usize| root.join(vec!["d"; levels].join("/"));
+    fs::create_dir_all(deep(32)).unwrap();
+    assert_eq!(check(), "");
+    fs::create_dir_all(deep(33)).unwrap();
+    assert_eq!(
+        check(),
+        "error: algorithm.code_dir = {\"levels\":33}: the code directory is at most 32 directories \
+         deep (ModelArts.2760); make the tree flatter\n"
+    );
+    fs::remove_dir_all(root.join("d")).unwrap();
+
+    // One file is there; directories are not counted.
+    (1..=999).for_each(|n| make(root, &format!("many/{n}"), 0));
+    assert_eq!(check(), "");
+    make(root, "many/1000", 0);
+    assert_eq!(
+        check(),
+        "error: algorithm.code_dir = {\"files\":1001}: the code directory has at most 1,000 files \
+         (ModelArts.2759); leave out what the script does not need, or pack it\n"
+    );
+}
+
+#[test]
+fn an_input_is_compared_with_the_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path(), "a/data", 1 << 30);
+    make(directory.path(), "more", 1);
+    assert_eq!(
+        check_input_size(directory.path(), 2).unwrap(),
+        Report::default()
+    );
+    assert_eq!(
+        check_input_size(directory.path(), 1).unwrap().to_string(),
+        "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: an input fits the disk of \
+         the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+    );
+    // A single file has a size, too.
+    assert!(
+        check_input_size(directory.path().join("more"), 1)
+            .unwrap()
+            .is_ok()
+    );
+    assert!(check_input_size(directory.path().join("none"), 1).is_err());
+}

@@ -1,0 +1,175 @@
+//! Specs of algorithms and flavors that `submit()` looks up.
+
+use modelarts_emulator::Fault;
+use modelarts_ext::ErrorKind;
+use serde_json::json;
+
+use crate::support::{
+    clock::TestClock,
+    create_job::violations,
+    errors::refused,
+    rule_cases::plain,
+    server::{Server, json_answer},
+    site::Site,
+};
+
+/// How often was asked about algorithms and flavors, and how often a job was made.
+fn counts(site: &Site) -> (u64, u64, u64) {
+    let received = |operation| site.count(operation).0;
+    (
+        received("ShowAlgorithmByUuid"),
+        received("ShowTrainingJobFlavors"),
+        site.count("CreateTrainingJob").0,
+    )
+}
+
+#[tokio::test]
+async fn submit_asks_about_the_flavor() {
+    let site = Site::start().await;
+    let job = site.script("wide", "").nodes(17);
+    assert_eq!(violations(&job), [""; 0]);
+    let error = refused(job.clone().submit().await);
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let said = "spec.resource.node_count = 17: the flavor admits at most 16 nodes \
+                (ModelArts.2793); ask for fewer nodes, or choose another flavor";
+    assert_eq!(error.violations().len(), 1);
+    assert_eq!(error.violations()[0].to_string(), said);
+    assert_eq!(counts(&site), (0, 1, 0));
+    // The service says the same.
+    let error = refused(job.clone().without_look_up().submit().await);
+    assert_eq!(error.code(), Some("ModelArts.2793"));
+    assert_eq!(counts(&site), (0, 1, 1));
+
+    // What was looked up is not asked again, until the job names another flavor.
+    let job = job.nodes(1).look_up().await.unwrap();
+    assert_eq!(counts(&site), (0, 2, 1));
+    let job = job.look_up().await.unwrap();
+    job.clone().submit().await.unwrap();
+    assert_eq!(counts(&site), (0, 2, 2));
+    let other = job.name("other").flavor("modelarts.vm.cpu.9000u");
+    assert_eq!(violations(&other), [""; 0]);
+    let error = refused(other.submit().await);
+    assert_eq!(counts(&site), (0, 3, 2));
+    assert_eq!(error.violations()[0].field(), "spec.resource.flavor_id");
+    assert_eq!(error.violations()[0].code(), Some("ModelArts.2781"));
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_tell_keeps_no_job_from_being_made() {
+    let site = Site::start().await;
+    let forbidden = Fault::Status {
+        status: 403,
+        retry_after: None,
+        error_code: Some("ModelArts.0107".into()),
+        error_msg: Some("no permission".into()),
+    };
+    site.fault(1, "ShowTrainingJobFlavors", forbidden);
+    site.script("forbidden", "").submit().await.unwrap();
+    assert_eq!(counts(&site), (0, 1, 1));
+    site.fault(9, "ShowTrainingJobFlavors", Fault::Html { status: 502 });
+    site.script("broken", "").submit().await.unwrap();
+    assert_eq!(site.count("CreateTrainingJob"), (2, 2));
+}
+
+#[tokio::test]
+async fn wrong_keys_are_tried_once() {
+    let site = Site::start().await;
+    let unauthorized = Fault::Status {
+        status: 401,
+        retry_after: None,
+        error_code: Some("APIGW.0301".into()),
+        error_msg: Some("Incorrect IAM authentication information".into()),
+    };
+    site.fault(9, "*", unauthorized);
+    let error = refused(site.script("locked", "").submit().await);
+    assert!(error.is_auth());
+    assert_eq!(counts(&site), (0, 1, 0));
+}
+
+/// An algorithm on the emulator; its id.
+async fn stored(site: &Site) -> String {
+    site.put("bucket/algorithm/train.py", "");
+    site.put("bucket/images/1", "");
+    let engine = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64";
+    let body: modelarts_ext::types::AlgorithmRequest = serde_json::from_value(json!({
+        "metadata": {"name": "classify"},
+        "job_config": {
+            "code_dir": "/bucket/algorithm/", "boot_file": "/bucket/algorithm/train.py",
+            "engine": {"engine_id": engine},
+            "inputs": [{"name": "images"}],
+            "parameters": [{"name": "epochs", "value": "3",
+                "constraint": {"type": "Integer", "editable": false}}],
+        },
+    }))
+    .unwrap();
+    let client = &site.client;
+    let algorithm = client
+        .call(|api| {
+            api.create_algorithm()
+                .project_id(client.project_id())
+                .body(body)
+                .send()
+        })
+        .await
+        .unwrap();
+    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
+}
+
+#[tokio::test]
+async fn submit_asks_about_the_algorithm() {
+    let site = Site::start().await;
+    let id = stored(&site).await;
+    let job = |name: &str, id: &str| {
+        let jobs = site.client.training_jobs();
+        jobs.create(name)
+            .algorithm(id)
+            .flavor("modelarts.vm.cpu.8u")
+    };
+    let wrong = job("wrong", &id).parameter("epochs", 4).nodes(17);
+    let error = refused(wrong.clone().submit().await);
+    let lines: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "algorithm.inputs[\"images\"] is missing: the algorithm has an input of this name \
+             (ModelArts.2814); give it",
+            "algorithm.parameters[0].value = \"4\": the algorithm does not let jobs change this \
+             hyper-parameter (ModelArts.2814); leave it out (Integer)",
+            "spec.resource.node_count = 17: the flavor admits at most 16 nodes (ModelArts.2793); ask \
+             for fewer nodes, or choose another flavor",
+        ]
+    );
+    assert_eq!(counts(&site), (1, 1, 0));
+    let error = refused(wrong.unchecked().submit().await);
+    assert_eq!(error.code(), Some("ModelArts.2814"));
+    assert_eq!(counts(&site), (1, 1, 1));
+
+    let right = job("right", &id).input("images", "obs://bucket/images/");
+    right.submit().await.unwrap();
+    assert_eq!(counts(&site), (2, 2, 2));
+
+    // There is no such algorithm.
+    let unknown = job("unknown", "6f1d42ab-d9d2-4000-b3ba-000000000000");
+    let error = refused(unknown.clone().submit().await);
+    assert_eq!(
+        error.violations()[0].to_string(),
+        "algorithm.id = \"6f1d42ab-d9d2-4000-b3ba-000000000000\": the service has the algorithm \
+         (ModelArts.2755); correct the id, or create the algorithm first"
+    );
+    assert_eq!(counts(&site), (3, 3, 2));
+    let error = refused(unknown.unchecked().submit().await);
+    assert_eq!(error.code(), Some("ModelArts.2755"));
+}
+
+#[tokio::test]
+async fn a_list_of_flavors_that_is_not_whole_forbids_none() {
+    for answer in [
+        json!({"total_count": 0, "flavors": []}),
+        json!({"total_count": 2, "flavors": [{"flavor_id": "modelarts.vm.cpu.2u"}]}),
+    ] {
+        let server = Server::start([json_answer("200 OK", "", &answer.to_string())]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let job = client.training_jobs().from_value(&plain()).unwrap();
+        assert_eq!(violations(&job.look_up().await.unwrap()), [""; 0]);
+    }
+}

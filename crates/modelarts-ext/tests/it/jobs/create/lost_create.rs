@@ -1,0 +1,428 @@
+//! Creates whose answers are lost: made once, and reported as they are.
+
+use std::time::Duration;
+
+use modelarts_emulator::Fault;
+use modelarts_ext::{ErrorKind, Job, Password, Renewing, RetryPolicy};
+use serde_json::json;
+
+use super::fixtures::minimal_create;
+use crate::support::{
+    clock::TestClock,
+    errors::{message, refused},
+    faults::{CREATE, LIST, status},
+    server::{PROJECT, Reply, Server, json_answer, words_for_a_reset},
+    site::Site,
+};
+
+#[tokio::test]
+async fn a_lost_create_is_looked_for_in_its_workspace() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, Fault::LostAnswer);
+    let job = site.script("elsewhere", "").workspace("w").submit().await;
+    assert_eq!(job.unwrap().name(), "elsewhere");
+    assert_eq!(site.count(CREATE), (1, 1));
+    assert_eq!(site.clock.slept(), []);
+}
+
+#[tokio::test]
+async fn a_create_that_may_have_been_executed_is_looked_for() {
+    // Executed or not: in the end it was executed once.
+    for (fault, sent) in [
+        (Fault::LostAnswer, 1),
+        (Fault::ResetMidBody, 1),
+        (Fault::Reset, 2),
+        (status(500, None), 2),
+        (status(503, None), 2),
+        (status(504, None), 2),
+        (Fault::Html { status: 502 }, 2),
+    ] {
+        let site = Site::start().await;
+        site.fault(1, CREATE, fault);
+        let job = site.script("lost", "").submit().await.unwrap();
+        assert_eq!(job.name(), "lost");
+        assert_eq!(site.count(CREATE), (sent, 1));
+        let jobs = site.list().await.unwrap();
+        assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
+        // A job that is not there may only not be listed yet.
+        let looks = [Duration::from_secs(1), Duration::from_secs(3)];
+        assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
+        site.emulator.settled(job.id()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_is_lost_again_and_again() {
+    let site = Site::start().await;
+    site.fault(99, CREATE, Fault::Reset);
+    let error = refused(site.script("reset", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; it was sent 5 times, and no job \
+             named \"reset\" was found after it",
+            site.emulator.url()
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(site.count(CREATE), (5, 0));
+}
+
+#[tokio::test]
+async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, Fault::LostAnswer);
+    site.fault(99, LIST, status(503, None));
+    let error = refused(site.script("unsettled", "").submit().await);
+    let why = words_for_a_reset().await;
+    assert_eq!(
+        message(&error),
+        format!(
+            "CreateTrainingJob: the connection to {} broke: {why}; the job may exist all the same: look for a job named \"unsettled\" before \
+             sending it again",
+            site.emulator.url()
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(site.count(CREATE), (1, 1));
+}
+
+#[tokio::test]
+async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
+    let site = Site::start().await;
+    let job = site.script("again", "");
+    let older = site.run(job.clone()).await;
+    site.clock.advance(Duration::from_secs(300));
+    site.fault(1, CREATE, Fault::Reset);
+    let error = refused(job.submit().await);
+    assert!(error.is_conflict(), "{error}");
+    assert_eq!(site.count(CREATE), (3, 1));
+    assert_eq!(site.list().await.unwrap()[0].id(), older.id());
+}
+
+#[tokio::test]
+async fn a_create_is_sent_again_when_the_service_says() {
+    let site = Site::start().await;
+    site.fault(1, CREATE, status(503, Some(20)));
+    let job = site.script("later", "").submit().await.unwrap();
+    assert_eq!(job.name(), "later");
+    // The searches take a part of it.
+    assert_eq!(site.clock.slept(), [1, 3, 16].map(Duration::from_secs));
+    assert_eq!(site.count(CREATE), (2, 1));
+
+    // That would be longer than the policy admits.
+    site.fault(1, CREATE, status(503, Some(90)));
+    let error = refused(site.script("never", "").submit().await);
+    assert_eq!(
+        message(&error),
+        "CreateTrainingJob: Service Unavailable (Emulator.0503, HTTP 503, request id REQUEST); it \
+         was sent once, and no job named \"never\" was found after it"
+    );
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(90)));
+    assert_eq!(site.count(CREATE), (3, 1));
+    assert_eq!(site.clock.slept().len(), 5);
+    site.emulator.settled(job.id()).await;
+}
+
+#[tokio::test]
+async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
+    let mut site = Site::start().await;
+    let poor = RetryPolicy::default().budget(0, 0.0);
+    site.client = site.client().retry(poor).build().unwrap();
+    site.fault(1, CREATE, status(503, None));
+    let error = refused(site.script("poor", "").submit().await);
+    assert_eq!(error.status(), Some(503));
+    assert_eq!(site.count(CREATE), (1, 0));
+}
+
+#[tokio::test]
+async fn a_lost_create_is_looked_for_among_new_jobs() {
+    // The time of the service, by which a job of the answers is older than the create.
+    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
+    let old: Vec<_> = (0..50)
+        .map(|number| job(&format!("lost-{number}"), OLD))
+        .collect();
+    let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
+    let page = || json_answer("200 OK", "", &page);
+    let made = json_answer("200 OK", "", &job("lost", OLD + 62_000).to_string());
+    // No second page is asked for.
+    let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let create = client
+        .training_jobs()
+        .create("lost")
+        .custom_image("garden/leaves:1")
+        .flavor("modelarts.vm.cpu.2u")
+        .command("run")
+        .without_look_up();
+    assert_eq!(create.submit().await.unwrap().id(), "lost");
+    assert_eq!(server.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn a_lost_create_is_found_by_the_time_of_the_service() {
+    let mut site = Site::start().await;
+    let clock = TestClock::new();
+    clock.advance(Duration::from_secs(7200));
+    site.client = site.client().clock(clock).build().unwrap();
+    // It finds out about its clock here.
+    assert_eq!(site.list().await.unwrap().len(), 0);
+    site.fault(1, CREATE, Fault::LostAnswer);
+    let job = site.script("hours", "").submit().await.unwrap();
+    assert_eq!(job.name(), "hours");
+    assert_eq!(site.count(CREATE), (1, 1));
+    site.emulator.settled(job.id()).await;
+}
+
+/// Method and path of each request.
+fn lines(server: &Server) -> Vec<String> {
+    let line = |request: &String| {
+        let mut words = request.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
+        format!("{method} {}", path.rsplit('/').next().unwrap())
+    };
+    server.requests().iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_create_whose_answer_is_neither_a_job_nor_a_refusal_is_looked_for() {
+    let page = "<html><title>Nothing here</title></html>";
+    for (status, headers, body) in [
+        (
+            "101 Switching Protocols",
+            "connection: upgrade\r\nupgrade: h\r\n",
+            "",
+        ),
+        ("200 OK", "", "{}"),
+        ("204 No Content", "", ""),
+        ("206 Partial Content", "", "half"),
+        ("302 Found", "location: /login\r\n", ""),
+        ("304 Not Modified", "", ""),
+        ("400 Bad Request", "", page),
+        ("404 Not Found", "", page),
+        (
+            "408 Request Timeout",
+            "",
+            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
+        ),
+        (
+            "600 Odd",
+            "",
+            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
+        ),
+        ("999 Odd", "", ""),
+    ] {
+        let length = match status.split_at(3).0 {
+            "101" | "204" | "304" => String::new(),
+            _ => format!("content-length: {}\r\n", body.len()),
+        };
+        let answer = format!("HTTP/1.1 {status}\r\n{headers}{length}\r\n{body}");
+        let server = Server::start([]).await;
+        let clock = TestClock::new();
+        let client = server.client(&clock).build().unwrap();
+        let (create, found) = minimal_create(&client);
+        server.add([
+            Reply::Bytes(answer.into()),
+            json_answer("200 OK", "", &found),
+        ]);
+        let job = create
+            .submit()
+            .await
+            .unwrap_or_else(|error| panic!("{status}: {error}"));
+        assert_eq!(job.id(), "its-id", "{status}");
+        assert_eq!(
+            lines(&server),
+            ["POST training-jobs", "POST training-job-searches"],
+            "{status}"
+        );
+        assert_eq!(clock.slept(), [], "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_was_refused_is_not_looked_for() {
+    let refusal = r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#;
+    for (status, body) in [
+        ("400 Bad Request", refusal),
+        ("401 Unauthorized", refusal),
+        ("403 Forbidden", refusal),
+        ("404 Not Found", refusal),
+        ("409 Conflict", refusal),
+        ("499 Odd", refusal),
+        ("501 Not Implemented", ""),
+    ] {
+        let server = Server::start([json_answer(status, "", body)]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(minimal_create(&client).0.submit().await);
+        assert_eq!(lines(&server), ["POST training-jobs"], "{status}");
+        assert_eq!(error.status().unwrap().to_string(), status[..3]);
+        assert!(!error.is_uncertain(), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_status_999_is_no_error_of_the_transport() {
+    let server = Server::start([json_answer("999 Odd", "x-request-id: r1\r\n", "odd")]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let error = refused(client.training_jobs().get("j").await);
+    assert_eq!(
+        error.to_string(),
+        "ShowTrainingJobDetails: an answer that no document describes (HTTP 999, request id r1)"
+    );
+    assert_eq!(error.kind(), ErrorKind::Unexpected);
+    assert!(error.is_uncertain());
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
+    let none = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
+    for (status, code) in [
+        ("403 Forbidden", "ModelArts.0001"),
+        ("400 Bad Request", "ModelArts.2751"),
+    ] {
+        let refusal = json!({"error_code": code, "error_msg": "m"}).to_string();
+        let refusal = json_answer(status, "", &refusal);
+        // The job may be listed even later than it is looked for.
+        let lost = Reply::Reset(Vec::new());
+        let replies = [
+            lost,
+            none(),
+            none(),
+            none(),
+            refusal,
+            none(),
+            none(),
+            none(),
+        ];
+        let server = Server::start(replies).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(minimal_create(&client).0.submit().await);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "CreateTrainingJob: m ({code}, HTTP {}); the job may exist all the same: look for a \
+                 job named \"lost\" before sending it again",
+                &status[..3]
+            )
+        );
+        assert!(error.is_uncertain(), "{code}");
+        assert_eq!(server.left(), 0, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn an_old_job_of_the_same_name_is_seen_behind_newer_ones() {
+    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
+    let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];
+    let page = json!({"total": 2, "count": 2, "limit": 50, "items": rows}).to_string();
+    let page = || json_answer("200 OK", "", &page);
+    let refusal = r#"{"error_code":"ModelArts.2751","error_msg":"m"}"#;
+    let refusal = json_answer("400 Bad Request", "", refusal);
+    let lost = Reply::Reset(Vec::new());
+    let replies = [
+        lost,
+        page(),
+        page(),
+        page(),
+        refusal,
+        page(),
+        page(),
+        page(),
+    ];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let error = refused(minimal_create(&client).0.submit().await);
+    assert!(!error.is_uncertain(), "{error}");
+    assert!(!error.to_string().contains("may exist"), "{error}");
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_create_that_something_before_the_service_answers_was_not_executed() {
+    let page = "<html><title>Nothing here</title></html>";
+    for (status, advice) in [
+        ("401 Unauthorized", true),
+        ("404 Not Found", true),
+        ("403 Forbidden", false),
+    ] {
+        let server = Server::start([(); 4].map(|()| json_answer(status, "", page))).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(minimal_create(&client).0.submit().await);
+        let advice = match advice {
+            true => {
+                "the search for the job was answered in the same way, so the create did \
+                     probably not reach the service; check the endpoint"
+            }
+            false => {
+                "the job may exist all the same: look for a job named \"lost\" before sending \
+                      it again"
+            }
+        };
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "CreateTrainingJob: an HTML page, \"Nothing here\" (HTTP {}); {advice}",
+                &status[..3]
+            )
+        );
+        assert_eq!(
+            lines(&server),
+            ["POST training-jobs", "POST training-job-searches"],
+            "{status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
+    let iam = Server::start([json_answer("202 Accepted", "", "{}")]).await;
+    let server = Server::start([]).await;
+    let login = Password::new(&iam.url, "alice", "a password");
+    let login = login.domain("d").project_id(PROJECT);
+    let client = server.client(&TestClock::new());
+    let client = client.credentials(Renewing::new(login)).build().unwrap();
+    let error = refused(minimal_create(&client).0.submit().await);
+    assert_eq!(
+        (error.kind(), error.status(), error.attempts()),
+        (ErrorKind::Credentials, Some(202), 0)
+    );
+    assert!(!error.is_uncertain(), "{error}");
+    assert!(!error.to_string().contains("may exist"), "{error}");
+    assert_eq!(iam.left(), 0);
+}
+
+#[tokio::test]
+async fn a_create_that_would_be_answered_in_the_same_way_is_not_sent_again() {
+    let page = "<html><title>Nothing here</title></html>";
+    let search = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
+    for (status, text) in [
+        (
+            "302 Found",
+            "the service redirects to an unknown place, which is not followed; check the endpoint",
+        ),
+        ("404 Not Found", "an HTML page, \"Nothing here\""),
+    ] {
+        let answer = json_answer(status, "", page);
+        let server = Server::start([answer, search(), search(), search()]).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let error = refused(minimal_create(&client).0.submit().await);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "CreateTrainingJob: {text} (HTTP {}); it was sent once, and no job named \"lost\" \
+                 was found after it",
+                &status[..3]
+            )
+        );
+        let search = "POST training-job-searches";
+        assert_eq!(
+            lines(&server),
+            ["POST training-jobs", search, search, search]
+        );
+        assert!(error.is_uncertain());
+    }
+}

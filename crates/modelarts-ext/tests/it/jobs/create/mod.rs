@@ -1,0 +1,12 @@
+//! Creating jobs.
+
+mod builder;
+mod copy;
+mod creating_page;
+mod fixtures;
+mod from_document;
+mod local_files;
+mod look_up;
+mod lost_create;
+mod service_checks;
+mod time_limits;

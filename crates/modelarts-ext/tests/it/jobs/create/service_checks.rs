@@ -1,0 +1,123 @@
+//! Codes of the service for jobs that break its rules.
+
+use modelarts_emulator::{Pool, PoolKind};
+use modelarts_ext::types::{self};
+use serde_json::json;
+
+use crate::support::{
+    create_job::read,
+    errors::refused,
+    rule_cases::{cases, plain},
+    site::Site,
+};
+
+#[tokio::test]
+async fn the_service_refuses_with_the_code_that_the_check_says() {
+    // The cases name a pool of GPU nodes.
+    let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
+    let otc = modelarts_emulator::Cloud::Otc;
+    let site = Site::with(|builder| builder.pool(pool).cloud(otc)).await;
+    site.put("bucket/code/train.py", "");
+    site.put("bucket/data/x", "");
+    for case in cases().into_iter().filter(|case| !case.is_advice) {
+        let job = site
+            .client
+            .training_jobs()
+            .from_value(&case.breaks)
+            .unwrap()
+            .cloud(modelarts_ext::Cloud::Otc);
+        let said = job.check().violations.remove(0);
+        let error = refused(job.unchecked().submit().await);
+        assert_eq!(error.code(), said.code(), "{}: {error}", case.name);
+        // Many rules share this code, so it must be about the same: `spec.volumes`.
+        let about = said
+            .field()
+            .split('.')
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(".");
+        let about = about.split('[').next().unwrap();
+        let message = error.message().unwrap();
+        assert!(
+            said.code() != Some("ModelArts.2788")
+                || message.contains(about)
+                // The check names the engine, the service the search.
+                || case.name == "a search runs on two engines",
+            "{}: {error}",
+            case.name
+        );
+    }
+}
+
+/// An algorithm on the emulator; its id.
+async fn stored(site: &Site) -> String {
+    let body: types::AlgorithmRequest = read(json!({
+        "metadata": {"name": "stored"},
+        "job_config": plain()["algorithm"],
+    }));
+    let client = &site.client;
+    let algorithm = client
+        .call(|api| {
+            api.create_algorithm()
+                .project_id(client.project_id())
+                .body(body)
+                .send()
+        })
+        .await
+        .unwrap();
+    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
+}
+
+/// Advice keeps no job from being made. What the emulator does not have, it refuses with a
+/// code of its own.
+#[tokio::test]
+async fn the_service_takes_what_is_only_advised_against() {
+    let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(directory.path().join("d")).unwrap();
+    let site = Site::with(|builder| {
+        let builder = builder.pool(pool).nfs_root(directory.path());
+        builder.datasets(directory.path())
+    })
+    .await;
+    site.put("bucket/code/train.py", "");
+    site.put("bucket/data/x", "");
+    let stored = stored(&site).await;
+    let mut refusals = Vec::new();
+    let mut not_modelled = Vec::new();
+    let cases = cases().into_iter().filter(|case| case.is_advice);
+    for (n, mut case) in cases.enumerate() {
+        if case.breaks["algorithm"]["id"] == "a" {
+            case.breaks["algorithm"]["id"] = stored.as_str().into();
+        }
+        let jobs = site.client.training_jobs();
+        let job = jobs.from_value(&case.breaks).unwrap();
+        assert!(job.check().is_ok(), "{}", case.name);
+        match job.name(format!("job-{n}")).submit().await {
+            Ok(_) => {}
+            Err(error) if error.code() == Some("Emulator.0501") => not_modelled.push(case.name),
+            Err(error) => refusals.push(format!("{}: {error}", case.name)),
+        }
+    }
+    assert_eq!(refusals, [""; 0]);
+    not_modelled.retain(|name| {
+        ![
+            "tasks exclude spec",
+            "a search is configured in YAML",
+            "a search has a metric",
+            "a metric has a regex",
+            "a metric grows or shrinks",
+            "what a search varies is continuous or discrete",
+            "auto stop counts hours",
+            "a search algorithm is known",
+            "a local directory is plain",
+            "a volume is not mounted over the home",
+            "a volume is not mounted over the inputs",
+            "a volume is mounted at an absolute path",
+            "a working directory is plain",
+            "a local code directory is not /home",
+        ]
+        .contains(&name.as_str())
+    });
+    assert_eq!(not_modelled, [""; 0]);
+}

@@ -1,0 +1,185 @@
+//! Time limits of a create, and of other calls that send several requests.
+
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use modelarts_ext::{
+    Client, Credentials, Error, ErrorKind, ProvideCredentials, Tools, api::BoxFuture,
+    connector::ConnectorError,
+};
+use serde_json::{Value, json};
+
+use super::fixtures::minimal_create;
+use crate::support::{
+    clock::TestClock,
+    errors::refused,
+    network::{self, Network, NetworkReply},
+    server::PROJECT,
+};
+
+/// A client of a made-up network.
+fn within(
+    clock: &TestClock,
+    network: impl Fn(&str, &Value) -> Option<NetworkReply> + Send + Sync + 'static,
+) -> modelarts_ext::ClientBuilder {
+    let network = move |request: &reqwest::Request| {
+        let path = request.url().path().rsplit('/').next().unwrap();
+        let body = request.body().and_then(|body| body.as_bytes());
+        let body = serde_json::from_slice(body.unwrap_or(b"null")).unwrap();
+        network(&format!("{} {path}", request.method()), &body)
+    };
+    Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .clock(clock.clone())
+        .timeout(Duration::from_secs(3600))
+        .connector(Network(network))
+}
+
+#[tokio::test]
+async fn a_search_without_end_does_not_hang_a_create() {
+    let clock = TestClock::new();
+    let (time, pages) = (clock.clone(), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&pages);
+    let client = within(&clock, move |line, body| {
+        if line == "POST training-jobs" {
+            return Some(Err(ConnectorError::Lost("cut".into())));
+        }
+        // Each page takes ten seconds, and there is always one more.
+        time.advance(Duration::from_secs(10));
+        let page = count.fetch_add(1, Ordering::Relaxed);
+        assert!(page < 100, "this does not end");
+        let offset = body["offset"].as_u64().unwrap_or(0);
+        let limit = body["limit"].as_u64().unwrap_or(50);
+        let rows: Vec<_> = (offset * limit..(offset + 1) * limit)
+            .map(|row| json!({"metadata": {"id": format!("j-{row}"), "name": format!("lost-{row}")}}))
+            .collect();
+        network::json(json!({"total": 1_000_000, "items": rows}))
+    });
+    let client = client.build().unwrap();
+    let error = refused(minimal_create(&client).0.submit().await);
+    assert_eq!(
+        error.to_string(),
+        "CreateTrainingJob: not finished within 300s: time ran out while a job was looked for whose \
+         create had been lost; the job may exist all the same: look for a job named \"lost\" before \
+         sending it again"
+    );
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
+    assert!(error.is_uncertain());
+    let pages = pages.load(Ordering::Relaxed);
+    assert!((30..35).contains(&pages), "{pages}");
+}
+
+#[tokio::test]
+async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
+    let clock = TestClock::new();
+    let time = clock.clone();
+    let client = within(&clock, move |line, _| {
+        assert_eq!(line, "POST training-jobs");
+        time.advance(Duration::from_secs(400));
+        None
+    });
+    let client = client.overall_timeout(Duration::from_secs(400));
+    let error = refused(minimal_create(&client.build().unwrap()).0.submit().await);
+    assert_eq!(
+        error.to_string(),
+        "CreateTrainingJob: not finished within 400s: time ran out while the job was being sent; \
+         the job may exist all the same: look for a job named \"lost\" before sending it again"
+    );
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
+    assert!(error.is_uncertain());
+}
+
+/// Credentials that never come.
+#[derive(Debug)]
+struct Never(TestClock);
+
+impl ProvideCredentials for Never {
+    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+        self.0.advance(Duration::from_secs(300));
+        Box::pin(pending())
+    }
+}
+
+#[tokio::test]
+async fn a_create_without_credentials_ends_and_was_not_sent() {
+    let clock = TestClock::new();
+    let client = within(&clock, |line, _| panic!("{line}"));
+    let client = client.credentials(Never(clock.clone()));
+    let error = refused(minimal_create(&client.build().unwrap()).0.submit().await);
+    assert_eq!(
+        error.to_string(),
+        "CreateTrainingJob: not finished within 300s: time ran out while the job was being sent; it \
+         was not sent"
+    );
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 0));
+    assert!(!error.is_uncertain());
+}
+
+#[tokio::test]
+async fn what_makes_several_calls_has_one_time_limit() {
+    let clock = TestClock::new();
+    let time = clock.clone();
+    let shown = AtomicU64::new(0);
+    let client = within(&clock, move |line, _| match line {
+        "GET j" if shown.fetch_add(1, Ordering::Relaxed) == 0 => {
+            network::json(r#"{"metadata":{"id":"j","name":"n"}}"#)
+        }
+        _ => {
+            time.advance(Duration::from_secs(300));
+            None
+        }
+    });
+    let client = client.build().unwrap();
+    let jobs = client.training_jobs();
+    let job = jobs.get("j").await.unwrap();
+    let create = || jobs.create("n").algorithm("a").flavor("f");
+    let timed_out = |doing: &str| format!("not finished within 300s: time ran out while {doing}");
+    for (error, text, uncertain) in [
+        (
+            refused(create().submit().await),
+            timed_out("algorithm and flavor were being looked up; nothing was sent"),
+            false,
+        ),
+        (
+            refused(create().look_up().await),
+            timed_out("algorithm and flavor were being looked up"),
+            false,
+        ),
+        (
+            refused(job.metrics("worker-0").await),
+            timed_out("metrics were being asked for"),
+            false,
+        ),
+        (
+            refused(job.terminate().await),
+            timed_out("the job was being stopped"),
+            true,
+        ),
+        (
+            refused(jobs.delete_many([&job]).await),
+            timed_out("jobs were being deleted"),
+            true,
+        ),
+    ] {
+        assert_eq!(error.to_string(), text);
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert_eq!(error.is_uncertain(), uncertain, "{text}");
+    }
+    let builder = Client::builder()
+        .endpoint("https://modelarts.test")
+        .credentials(Never(clock.clone()))
+        .clock(clock);
+    let error = refused(builder.connect().await);
+    assert_eq!(
+        error.to_string(),
+        timed_out("the project was being looked up")
+    );
+}

@@ -1,0 +1,249 @@
+//! Details and metrics of a job.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures::TryStreamExt;
+use modelarts_emulator::Seeds;
+use modelarts_ext::{Job, Series, types::Phase};
+use serde_json::json;
+
+use crate::support::{
+    clock::{TestClock, seconds},
+    faults::SHOW,
+    script_barrier::ScriptBarrier,
+    server::{Server, json_answer},
+    site::Site,
+};
+
+#[tokio::test]
+async fn a_job_tells_what_people_look_for() {
+    let server = Server::start([
+        json_answer(
+            "200 OK",
+            "",
+            &json!({
+                "metadata": {"id": "job-1", "create_time": 1_641_892_642_625_i64},
+                "spec": {"log_export_path": {"obs_url": "obs://bucket/logs/"}},
+                "status": {
+                    "phase": "Failed", "start_time": 1_641_892_655_000_i64, "duration": 268_000,
+                    "running_records": [
+                        {"start_at": 1_701_327_093, "end_at": 1_701_322_341,
+                         "end_reason": "exit with 127", "start_type": "init_or_rescheduled"},
+                        {"start_at": 1_701_327_193, "start_type": "restarted"},
+                    ],
+                    "task_statuses": [{"task": "worker-1", "exit_code": 127, "message": "no"}],
+                },
+                "tasks": [
+                    {"role": "server", "log_export_path": {"obs_url": ""}},
+                    {"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w/"}},
+                ],
+            })
+            .to_string(),
+        ),
+        json_answer(
+            "200 OK",
+            "",
+            &json!({"metadata": {"id": "job-2", "create_time": 1000},
+                "status": {"phase": "Creating", "start_time": 0, "duration": 0},
+                "spec": {"log_export_path": {}},
+                "tasks": [{"role": "worker", "log_export_path": {"obs_url": "obs://bucket/w"}}]})
+            .to_string(),
+        ),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    assert_eq!(job.time_queued(), Some(Duration::from_millis(12_375)));
+    assert_eq!(job.time_run(), Some(seconds(268)));
+    assert_eq!(job.restarts(), Some(1));
+    assert_eq!(job.runs()[0].end_reason.as_deref(), Some("exit with 127"));
+    assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
+    let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
+    assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
+    // In the directory of the task's role; in the job's own where that has none.
+    for (task, dir) in [("worker-1", "w"), ("server-0", "logs"), ("other", "logs")] {
+        assert_eq!(
+            job.log_object(task),
+            Some(format!("obs://bucket/{dir}/modelarts-job-job-1-{task}.log"))
+        );
+    }
+
+    let new = client.training_jobs().get("job-2").await.unwrap();
+    assert_eq!(
+        (new.started_at(), new.time_queued(), new.time_run()),
+        (None, None, None)
+    );
+    assert_eq!((new.restarts(), new.exit_codes().count()), (None, 0));
+    assert_eq!(
+        new.log_object("worker-0").as_deref(),
+        Some("obs://bucket/w/modelarts-job-job-2-worker-0.log")
+    );
+    assert_eq!(new.log_object("server-0"), None);
+    assert_eq!(new.log_dirs().collect::<Vec<_>>(), ["obs://bucket/w"]);
+}
+
+/// The facts of a job that ended.
+fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
+    let codes = job.exit_codes();
+    (
+        job.phase(),
+        codes.map(|(task, code)| (task.to_owned(), code)).collect(),
+        job.started_at().is_some(),
+        job.time_run().is_some(),
+    )
+}
+
+#[tokio::test]
+async fn the_job_that_was_waited_for_is_as_it_ended() {
+    let site = Site::start().await;
+    let ended = (Phase::Failed, vec![("worker-0".to_owned(), 3)], true, true);
+    for way in ["wait", "wait_all", "follow", "events", "log"] {
+        let job = site.script(way, "exit(3)").submit().await.unwrap();
+        let before = job.clone();
+        let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+        emulator.settled(&id).await;
+        assert_eq!(
+            facts(&job),
+            (Phase::Creating, vec![], false, false),
+            "{way}"
+        );
+        let mut seen = Vec::new();
+        match way {
+            "wait" => {
+                let mut wait = job.wait().observe();
+                while let Some(observation) = wait.try_next().await.unwrap() {
+                    seen.push(observation.job);
+                }
+            }
+            "wait_all" => {
+                let jobs = [job.clone(), before.clone()];
+                let jobs = site.client.training_jobs().wait_all(jobs);
+                seen.push(jobs.await.unwrap()[0].job().clone());
+            }
+            "follow" => drop(job.follow().stream().try_collect::<Vec<_>>().await.unwrap()),
+            "events" => drop(job.events().follow().try_collect::<Vec<_>>().await.unwrap()),
+            _ => {
+                let log = job.logs("worker-0").follow();
+                drop(log.try_collect::<Vec<_>>().await.unwrap());
+            }
+        }
+        let shown = site.count(SHOW).0;
+        for job in [&job, &before].into_iter().chain(&seen) {
+            assert_eq!(facts(job), ended, "{way}");
+        }
+        let error = job.metrics("worker-0").await.unwrap_err();
+        // There are none of so short a job; nothing had to be asked for its start.
+        assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
+        assert_eq!(site.count(SHOW).0, shown, "{way}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_series_from_the_start_of_the_job() {
+    let site = Site::start().await;
+    let seeds = json!({"jobs": [
+        {"name": "new", "phase": "Pending"},
+        {"name": "measured", "phase": "Running",
+         "created": "2026-01-15T08:20:00Z", "started": "2026-01-15T08:20:30Z",
+         "metrics": {"worker-0": {"memUsage": [-1, -1, 12.5, -1, 0]}}},
+    ]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let ids = site.emulator.seed(&seeds).await.unwrap();
+    let jobs = site.client.training_jobs();
+    let new = jobs.get(&ids[0]).await.unwrap();
+    assert!(new.metrics("worker-0").await.unwrap_err().is_not_ready());
+
+    let job = jobs.get(&ids[1]).await.unwrap();
+    let series = job.metrics("worker-0").await.unwrap();
+    let names: Vec<_> = series.iter().map(Series::metric).collect();
+    assert_eq!(
+        names,
+        [
+            "cpuUsage",
+            "memUsage",
+            "gpuUtil",
+            "gpuMemUsage",
+            "npuUtil",
+            "npuMemUsage"
+        ]
+    );
+    let start = job.started_at().unwrap();
+    // 2026-01-15T08:20:30Z
+    assert_eq!(start, SystemTime::UNIX_EPOCH + seconds(1_768_465_230));
+    let values = [None, None, Some(12.5), None, Some(0.0)];
+    let points = (0..)
+        .zip(values)
+        .map(|(minute, value)| (start + seconds(60 * minute), value));
+    assert_eq!(
+        series[1].points().collect::<Vec<_>>(),
+        points.collect::<Vec<_>>()
+    );
+    assert!(series[2..].iter().all(Series::is_blank));
+
+    let error = job.metrics("worker-9").await.unwrap_err();
+    assert!(error.to_string().contains("worker-9"), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
+    let site = Site::start().await;
+    let barrier = ScriptBarrier::new().await;
+    let job = site.script("runs", &barrier.script("", "")).submit().await;
+    let job = job.unwrap();
+    let waiting = barrier.reached().await;
+    // It was made, and has begun to run since.
+    let shown = site.count(SHOW).0;
+    let error = job.metrics("worker-0").await.unwrap_err();
+    assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"));
+    assert_eq!(site.count(SHOW).0, shown + 1);
+    assert_eq!(job.started_at(), None);
+
+    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+    site.clock.step(async move {
+        waiting.release().await;
+        emulator.settled(&id).await;
+    });
+    let observations: Vec<_> = job.wait().observe().try_collect().await.unwrap();
+    let phases = observations.iter().map(|seen| seen.job.phase());
+    assert_eq!(
+        phases.collect::<Vec<_>>(),
+        [Phase::Running, Phase::Completed]
+    );
+    assert_eq!(job.phase(), Phase::Completed);
+}
+
+#[tokio::test]
+async fn a_job_that_ended_twice_is_as_it_ended_last() {
+    let details = |phase: &str, millis: u32| {
+        let body = json!({"metadata": {"id": "job-1", "name": "again"},
+                          "status": {"phase": phase, "start_time": 1, "duration": millis}});
+        json_answer("200 OK", "", &body.to_string())
+    };
+    let replies = [
+        details("Running", 1),
+        details("Failed", 2),
+        details("Failed", 2),
+        details("Running", 3),
+        details("Completed", 4),
+        details("Running", 5),
+    ];
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let mut job = client.training_jobs().get("job-1").await.unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        ends.push(job.wait().await.unwrap());
+        ends.push(ends.last().unwrap().clone());
+        assert_eq!(job.time_run(), ends.last().unwrap().job().time_run());
+    }
+    assert_eq!(job.time_run(), Some(Duration::from_millis(4)));
+    job.refresh().await.unwrap();
+    assert_eq!(
+        (job.phase(), job.time_run()),
+        (Phase::Running, Some(Duration::from_millis(5)))
+    );
+    assert_eq!(ends[0].job().time_run(), Some(Duration::from_millis(2)));
+}

@@ -1,0 +1,309 @@
+//! Events of a job, listed and followed.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures::TryStreamExt;
+use modelarts_ext::{
+    Client, Credentials, Error,
+    types::{EventLevel, EventSource},
+};
+use serde_json::json;
+
+use super::fixtures::{blocked_job, details, scripted};
+use crate::support::{
+    clock::{TestClock, seconds},
+    errors::{message, refused},
+    network::{self, Network},
+    server::{PROJECT, Reply, json_answer},
+    site::Site,
+};
+
+/// The events of a job with one node, without channels, as lines.
+fn events_of_completed(id: &str) -> Vec<String> {
+    [
+        "Info    Job  Training job created.",
+        "Info    Job  The training job is queuing and awaiting resource allocation.",
+        "Info    K8s  [Pod: modelarts-job-ID-worker-0] Pulled: Successfully pulled image \
+         \"pytorch_1.8.0\"",
+        "Info    K8S  [Pod: modelarts-job-ID-worker-0] SuccessfulCreate: Created container",
+        "Info    K8S  [Pod: modelarts-job-ID-worker-0] Started: Started container",
+        "Info    Task [worker-0] The training code is being downloaded.",
+        "Info    Task [worker-0] [Duration: 0.000] Training code downloaded.",
+        "Info    Job  Training job is running.",
+        "Info    Task [worker-0] training started.",
+        "Info    Task [worker-0] Training finished. Exit code 0.",
+        "Info    Job  Training job executed.",
+        "Info    Job  Billing information synchronized.",
+    ]
+    .map(|line| format!("2026-01-15T16:30:45+08:00 {}", line.replace("ID", id)))
+    .to_vec()
+}
+
+#[tokio::test]
+async fn events_are_read() {
+    let site = Site::start().await;
+    let job = site.run(site.script("events", "")).await;
+    let lines = async |events: modelarts_ext::Events| {
+        let events: Vec<_> = events.stream().try_collect().await.unwrap();
+        events.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let all = events_of_completed(job.id());
+    assert_eq!(lines(job.events()).await, all);
+
+    let before = site.count("ListTrainingJobEvents").0;
+    assert_eq!(lines(job.events().page_size(5)).await, all);
+    assert_eq!(site.count("ListTrainingJobEvents").0 - before, 3);
+
+    let mut reversed = all.clone();
+    reversed.reverse();
+    assert_eq!(lines(job.events().newest_first()).await, reversed);
+    assert_eq!(
+        lines(job.events().source(EventSource::Task)).await,
+        [&all[5], &all[6], &all[8], &all[9]].map(Clone::clone)
+    );
+    assert_eq!(lines(job.events().level(EventLevel::Error)).await, [""; 0]);
+    assert_eq!(lines(job.events().pattern("downloaded")).await, all[5..=6]);
+    let now = modelarts_ext::Clock::now(&site.clock);
+    assert_eq!(
+        lines(job.events().between(now - seconds(60), now - seconds(1))).await,
+        [""; 0]
+    );
+    assert_eq!(
+        lines(job.events().between(now - seconds(60), now)).await,
+        all
+    );
+
+    let event = job.events().collect_first().await;
+    assert_eq!(event.time(), Some(now));
+    assert_eq!(*event.level(), EventLevel::Info);
+    assert_eq!(*event.source(), EventSource::Job);
+    assert_eq!(event.message(), "Training job created.");
+
+    let error = refused(
+        job.events()
+            .pattern("x".repeat(257))
+            .stream()
+            .try_next()
+            .await,
+    );
+    assert_eq!(
+        message(&error),
+        "pattern: 257 characters; it must be 256 at the most"
+    );
+    let error = refused(
+        job.events()
+            .between(now, now - seconds(1))
+            .follow()
+            .try_next()
+            .await,
+    );
+    assert_eq!(message(&error), "between: the end is before the start");
+}
+
+trait First {
+    async fn collect_first(self) -> modelarts_ext::Event;
+}
+
+impl First for modelarts_ext::Events {
+    async fn collect_first(self) -> modelarts_ext::Event {
+        self.stream().try_next().await.unwrap().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn events_are_followed_to_the_end_of_the_job() {
+    let site = Site::start().await;
+    let job = blocked_job(&site, "followed", "", "").await;
+    let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
+    let lines: Vec<_> = events.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, events_of_completed(job.id()));
+    assert_eq!(site.clock.steps_left(), 0);
+    // One look while it runs, one that finds the end, and half a minute of quiet.
+    assert_eq!(site.clock.slept(), [seconds(5); 7]);
+}
+
+fn events(rows: &[(u32, &str)]) -> Reply {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(second, message)| {
+            json!({"time": format!("2026-01-15T16:30:{second:02}+08:00"), "level": "Info",
+                   "source": "Job", "message": message})
+        })
+        .collect();
+    let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+#[tokio::test]
+async fn events_are_followed_across_restarts_of_the_job() {
+    let first = [(1, "Training job is running."), (9, "Training job failed.")];
+    let second = [
+        first[0],
+        first[1],
+        (20, "The training job has been restarted."),
+    ];
+    let third = [
+        first[0],
+        // One that comes late, and one that is equal to another.
+        (1, "Training job is running."),
+        first[1],
+        second[2],
+        (40, "Training job executed."),
+    ];
+    let (server, clock, job) = scripted([
+        details("Failed"),
+        events(&first),
+        details("Failed"),
+        events(&first),
+        details("Running"),
+        events(&second),
+        details("Running"),
+        events(&second),
+        details("Completed"),
+        events(&third),
+        details("Completed"),
+        events(&third),
+        details("Completed"),
+        events(&third),
+    ])
+    .await;
+    let events = job.events().quiet(seconds(10)).follow();
+    let events: Vec<_> = events.try_collect().await.unwrap();
+    let lines: Vec<_> = events.iter().map(|event| event.message()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Training job is running.",
+            "Training job failed.",
+            "The training job has been restarted.",
+            "Training job is running.",
+            "Training job executed.",
+        ]
+    );
+    // Two looks after the end, ten seconds in all.
+    assert_eq!(clock.slept(), [seconds(5); 6]);
+    assert_eq!(server.left(), 0);
+    // The second look asks from two minutes, and a second, before the newest event.
+    let window = "end_time=1768552250000&limit=100&offset=0&order=asc&start_time=1768465688000";
+    assert!(
+        server.requests()[4].contains(window),
+        "{}",
+        server.requests()[4]
+    );
+}
+
+/// Follows a job that has ended and has two events, of which the first answers have one.
+/// Returns the messages, how the stream ended, and how many requests asked for events.
+async fn follow_until_quiet(incomplete: usize) -> (Vec<String>, Option<Error>, usize) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let network = move |request: &reqwest::Request| {
+        if !request.url().path().ends_with("/events") {
+            return network::json(json!({"metadata": {"id": "job-1", "name": "ended"},
+                                        "status": {"phase": "Completed"}}));
+        }
+        let asked = count.fetch_add(1, Ordering::Relaxed);
+        let row = |message: &str| json!({"time": "2026-01-15T16:30:01+08:00", "message": message});
+        let mut rows = vec![row("first"), row("second")];
+        if asked < incomplete {
+            rows.pop();
+        }
+        network::json(json!({"total": 2, "limit": 100, "events": rows}))
+    };
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .clock(TestClock::new())
+        .connector(Network(network));
+    let client = client.build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    let mut events = job.events().quiet(seconds(0)).follow();
+    let mut messages = Vec::new();
+    let error = loop {
+        match events.try_next().await {
+            Ok(Some(event)) => messages.push(event.message().to_owned()),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    (messages, error, asked.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn the_last_poll_of_events_is_complete_or_an_error() {
+    // The list is read again, and if that does not help, the next poll begins again.
+    for incomplete in 1..40 {
+        let (messages, error, asked) = follow_until_quiet(incomplete).await;
+        assert_eq!(messages, ["first", "second"], "{incomplete}");
+        assert_eq!(error.map(|error| error.to_string()), None, "{incomplete}");
+        assert!(asked > incomplete, "{incomplete} {asked}");
+    }
+    let (messages, error, _) = follow_until_quiet(usize::MAX).await;
+    assert_eq!(messages, ["first"]);
+    assert_eq!(
+        error.unwrap().to_string(),
+        "ListTrainingJobEvents: the list ended after 1 of the 2 rows that the service stated; read \
+         on from the position of this error, or read it again"
+    );
+}
+
+#[tokio::test]
+async fn an_event_that_is_dated_ahead_hides_no_other_one() {
+    let row = |time: &str, message: &str| json!({"time": time, "message": message});
+    let page = |rows: &[serde_json::Value]| {
+        let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
+        json_answer("200 OK", "", &body.to_string())
+    };
+    let first = row("2026-01-15T16:30:44+08:00", "first");
+    let ahead = row("2026-01-15T18:00:00+08:00", "an hour and a half ahead");
+    let second = row("2026-01-15T16:30:49+08:00", "second");
+    let old = row("2026-01-15T12:00:00+08:00", "much too late");
+    let (server, clock, job) = scripted([
+        details("Running"),
+        page(&[first.clone(), ahead.clone()]),
+        details("Running"),
+        page(&[first.clone(), second.clone(), ahead.clone()]),
+        details("Completed"),
+        page(&[first.clone(), second.clone(), ahead.clone()]),
+        details("Completed"),
+        page(&[old.clone(), first.clone(), second.clone(), ahead.clone()]),
+        // That was new, so it is quiet from here on.
+        details("Completed"),
+        page(&[old, first, second, ahead]),
+    ])
+    .await;
+    let mut events = job.events().quiet(seconds(5)).follow();
+    let mut messages = Vec::new();
+    while let Some(event) = events.try_next().await.unwrap() {
+        if event.message() == "second" {
+            clock.set_back(seconds(3600));
+        }
+        messages.push(event.message().to_owned());
+    }
+    let expected = [
+        "first",
+        "an hour and a half ahead",
+        "second",
+        "much too late",
+    ];
+    assert_eq!(messages, expected);
+    assert_eq!(server.left(), 0);
+    let starts = server.requests().into_iter().filter_map(|request| {
+        let (_, query) = request.lines().next()?.split_once("/events?")?;
+        let start = query
+            .split_once("start_time=")
+            .map(|(_, start)| &start[..10]);
+        Some(start.map(|start| start.parse::<u64>().unwrap()))
+    });
+    // 2026-01-15T08:30:45Z, when the first poll began, and two minutes and a second before
+    // that; then as long before the clock that was set back.
+    let first = 1_768_465_845 - 121;
+    assert_eq!(
+        starts.collect::<Vec<_>>(),
+        [None, Some(first), Some(first + 10 - 3600), None, None]
+    );
+}

@@ -1,0 +1,62 @@
+//! Jobs of scripted servers, and scripts that wait for a test.
+
+use std::sync::Arc;
+
+use modelarts_ext::{Cloud, Job, LogItem, News};
+use serde_json::json;
+
+use crate::support::{
+    clock::TestClock,
+    script_barrier::ScriptBarrier,
+    server::{Reply, Server, json_answer},
+    site::Site,
+};
+
+/// A job whose script waits at a barrier until the next pause of the client, and then runs to its
+/// end.
+pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &str) -> Job {
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script(before, after);
+    let job = site.script(name, &script).submit().await.unwrap();
+    let waiting = barrier.reached().await;
+    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+    site.clock.step(async move {
+        waiting.release().await;
+        emulator.settled(&id).await;
+    });
+    job
+}
+
+pub(super) fn details(phase: &str) -> Reply {
+    let body = json!({"metadata": {"id": "job-1", "name": "restarted"},
+                      "status": {"phase": phase, "tasks": ["worker-0"]}});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+pub(super) async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Job) {
+    let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
+    let clock = TestClock::new();
+    // Its logs are read by preview.
+    let client = server.client(&clock).cloud(Cloud::Otc).build().unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    (server, clock, job)
+}
+
+/// The updates of a followed job, as lines.
+pub(super) fn update_lines(news: &[News], id: &str) -> Vec<String> {
+    let lines = news.iter().map(|news| match news {
+        News::Phase(job) => format!("= {}", job.phase()),
+        News::Event(event) => format!("! {}", event.message().replace(id, "ID")),
+        News::Log {
+            task,
+            item: LogItem::Line(line),
+        } => format!("{task}: {line}"),
+        other => format!("{other:?}"),
+    });
+    lines.collect()
+}
+
+pub(super) fn details_of(id: &str, phase: &str) -> Reply {
+    let body = json!({"metadata": {"id": id, "name": id}, "status": {"phase": phase}});
+    json_answer("200 OK", "", &body.to_string())
+}

@@ -1,0 +1,178 @@
+//! Whole jobs that are followed: their states, events and logs.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::{Fault, Seeds, Timing};
+use modelarts_ext::{LogAccess, LogItem, News, RetryPolicy};
+use serde_json::json;
+
+use super::fixtures::update_lines;
+use crate::support::{clock::seconds, faults::status, script_barrier::ScriptBarrier, site::Site};
+
+#[tokio::test]
+async fn a_job_is_followed_as_a_whole() {
+    let site = Site::start().await;
+    let barrier = ScriptBarrier::new().await;
+    let script = barrier.script("print('hello', flush=True)", "print('bye')");
+    let job = site.script("whole", &script).submit().await.unwrap();
+    let waiting = barrier.reached().await;
+    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
+    site.clock.step(async move {
+        waiting.release().await;
+        emulator.settled(&id).await;
+    });
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    assert_eq!(
+        update_lines(&news, job.id()),
+        [
+            "= Running",
+            "! Training job created.",
+            "! The training job is queuing and awaiting resource allocation.",
+            "! [Pod: modelarts-job-ID-worker-0] Pulled: Successfully pulled image \
+             \"pytorch_1.8.0\"",
+            "! [Pod: modelarts-job-ID-worker-0] SuccessfulCreate: Created container",
+            "! [Pod: modelarts-job-ID-worker-0] Started: Started container",
+            "! [worker-0] The training code is being downloaded.",
+            "! [worker-0] [Duration: 0.000] Training code downloaded.",
+            "! Training job is running.",
+            "! [worker-0] training started.",
+            "worker-0: hello",
+            "worker-0: bye",
+            "! [worker-0] Training finished. Exit code 0.",
+            "! Training job executed.",
+            "! Billing information synchronized.",
+            "= Completed",
+        ]
+    );
+    assert_eq!(site.clock.slept(), [seconds(5); 7]);
+}
+
+#[tokio::test]
+async fn all_tasks_of_a_job_are_followed() {
+    let site = Site::start().await;
+    let script = "import os\nprint('I am', os.environ['VC_TASK_INDEX'])";
+    let job = site.run(site.script("many", script).nodes(2)).await;
+    let news = job.follow().quiet(Duration::ZERO).stream();
+    let news: Vec<_> = news.try_collect().await.unwrap();
+    let lines = update_lines(&news, job.id());
+    for task in ["worker-0", "worker-1"] {
+        let index = &task[7..];
+        let line = lines
+            .iter()
+            .position(|line| *line == format!("{task}: I am {index}"));
+        let end = format!("! [{task}] Training finished. Exit code 0.");
+        let end = lines.iter().position(|line| *line == end);
+        assert!(line.is_some() && line < end, "{lines:?}");
+    }
+    assert_eq!(site.clock.slept(), []);
+
+    let news = job.follow().quiet(Duration::ZERO).without_logs().stream();
+    let news: Vec<_> = news.try_collect().await.unwrap();
+    assert!(!news.iter().any(|news| matches!(news, News::Log { .. })));
+    assert!(matches!(news.last(), Some(News::Phase(_))));
+}
+
+#[tokio::test]
+async fn a_job_that_is_deleted_vanishes() {
+    let mut timing = Timing::instant();
+    timing.queuing = seconds(1000);
+    let site = Site::with(|builder| builder.timing(timing)).await;
+    let job = site.script("vanishing", "").submit().await.unwrap();
+    site.emulator.wait_for(job.id(), "Pending").await.unwrap();
+    let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
+    site.clock.step(async move {
+        deleted.delete().await.unwrap();
+        emulator.gone(deleted.id()).await;
+    });
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    assert_eq!(
+        update_lines(&news, job.id()),
+        [
+            "= Pending",
+            "! Training job created.",
+            "! The training job is queuing and awaiting resource allocation.",
+            "Vanished",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn answers_that_fail_in_passing_do_not_end_it() {
+    let site = Site::start().await;
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = site.run(site.script("bumpy", "print('x')")).await;
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    for operation in [
+        "ShowTrainingJobDetails",
+        "ListTrainingJobEvents",
+        "ShowTrainingJobLogsPreview",
+    ] {
+        site.fault(1, operation, Fault::Reset);
+    }
+    let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    let lines = update_lines(&news, job.id());
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with('!')).count(),
+        12
+    );
+    assert_eq!(
+        lines.iter().filter(|line| *line == "worker-0: x").count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
+    let site = Site::start().await;
+    // Logs are kept for 30 days.
+    let seeds = json!({"jobs": [{
+        "name": "old", "created": "2025-01-15T08:30:00Z",
+        "events": [{"time": "2025-01-15T08:30:01Z", "message": "the only event"}],
+        "logs": {"worker-0": "once written\n"},
+    }]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
+    let job = site.client.training_jobs().get(&id).await.unwrap();
+    let error = job.logs("worker-0").preview().await.unwrap_err();
+    assert_eq!(error.code(), Some("ModelArts.2819"));
+
+    for access in [LogAccess::Preview, LogAccess::LineNumbers] {
+        let log = job.logs("worker-0").read_by(access).quiet(Duration::ZERO);
+        let items: Vec<LogItem> = log.follow().try_collect().await.unwrap();
+        assert_eq!(items, [LogItem::Gap { bytes: None }], "{access:?}");
+
+        let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
+        let news: Vec<News> = follow.stream().try_collect().await.unwrap();
+        let told = news.iter().map(|news| match news {
+            News::Phase(job) => job.phase().to_string(),
+            News::Event(event) => event.message().to_owned(),
+            News::Log { task, item } => format!("{task}: {item:?}"),
+            other => format!("{other:?}"),
+        });
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                "the only event",
+                "worker-0: Gap { bytes: None }",
+                "Completed"
+            ],
+            "{access:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn followers_go_on_after_bad_answers() {
+    let site = Site::start().await;
+    let job = site.run(site.script("follow", "print('x')")).await;
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    let all: Vec<_> = job.events().stream().try_collect().await.unwrap();
+    site.fault(3, "ListTrainingJobEvents", status(503, None));
+    let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
+    assert_eq!(events, all);
+    site.fault(2, "ShowTrainingJobLogsPreview", Fault::Reset);
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+    assert_eq!(items, [modelarts_ext::LogItem::Line("x".into())]);
+}

@@ -1,0 +1,240 @@
+//! Logs of a job, read by preview and by line numbers.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::Timing;
+use modelarts_ext::{Cloud, Job, LogAccess, LogItem};
+use serde_json::json;
+
+use super::fixtures::{blocked_job, details, scripted, update_lines};
+use crate::support::{
+    clock::{TestClock, seconds},
+    errors::{message, refused},
+    server::{Reply, Server, json_answer},
+    site::Site,
+};
+
+#[tokio::test]
+async fn a_log_is_followed_to_the_end_of_the_job() {
+    let site = Site::start().await;
+    let job = blocked_job(
+        &site,
+        "logged",
+        "print('one')\nprint('two, ', end='')",
+        "print('and more')\nprint()\nprint('ä, no end', end='')",
+    )
+    .await;
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+    let lines = ["one", "two, and more", "", "ä, no end"];
+    assert_eq!(items, lines.map(|line| LogItem::Line(line.into())));
+    assert_eq!(site.clock.steps_left(), 0);
+    assert_eq!(site.clock.slept(), [seconds(5); 4]);
+
+    let preview = job.logs("worker-0").preview().await.unwrap();
+    assert_eq!(
+        preview.content.as_deref(),
+        Some("one\ntwo, and more\n\nä, no end")
+    );
+    let error = refused(job.logs("worker-7").preview().await);
+    assert_eq!(
+        message(&error),
+        "ShowTrainingJobLogsPreview: Invalid parameter(task_id worker-7 is not a task of the job) \
+         (ModelArts.2788, HTTP 400, request id REQUEST); Check the request parameter"
+    );
+}
+
+#[tokio::test]
+async fn a_log_that_does_not_exist_yet_is_waited_for() {
+    let mut timing = Timing::instant();
+    timing.queuing = seconds(100);
+    let site = Site::with(|builder| builder.timing(timing)).await;
+    let job = site
+        .script("later", "print('here')")
+        .submit()
+        .await
+        .unwrap();
+    site.emulator.wait_for(job.id(), "Pending").await.unwrap();
+    let error = refused(job.logs("worker-0").preview().await);
+    assert_eq!(
+        message(&error),
+        "ShowTrainingJobLogsPreview: not ready yet (HTTP 204, request id REQUEST)"
+    );
+    assert!(error.is_not_ready() && error.is_retryable() && !error.is_not_found());
+
+    let (emulator, clock, id) = (
+        Arc::clone(&site.emulator),
+        site.clock.clone(),
+        job.id().to_owned(),
+    );
+    site.clock.step(async move {
+        clock.advance(seconds(100));
+        emulator.settled(&id).await;
+    });
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+    assert_eq!(items, [LogItem::Line("here".into())]);
+}
+
+fn preview(text: &str) -> Reply {
+    let body = json!({"content": text, "current_size": text.len(), "full_size": text.len()});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+#[tokio::test]
+async fn a_log_is_followed_across_restarts_of_its_task() {
+    let (server, _, job) = scripted([
+        details("Failed"),
+        preview("first run\n"),
+        details("Running"),
+        json_answer("204 No Content", "", ""),
+        details("Running"),
+        preview("again\n"),
+        details("Completed"),
+        preview("again\nand done"),
+        details("Completed"),
+        preview("again\nand done"),
+        details("Completed"),
+        preview("again\nand done"),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(seconds(10)).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    let lines = ["first run", "again", "and done"];
+    assert_eq!(items, lines.map(|line| LogItem::Line(line.into())));
+    assert_eq!(server.left(), 0);
+}
+
+/// A job of Huawei Cloud.
+async fn huawei(replies: impl IntoIterator<Item = Reply>) -> (Server, Job) {
+    let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
+    let client = server
+        .client(&TestClock::new())
+        .cloud(Cloud::Huawei)
+        .build()
+        .unwrap();
+    let job = client.training_jobs().get("job-1").await.unwrap();
+    (server, job)
+}
+
+fn numbered(first: u32, text: &str) -> Reply {
+    let lines = u32::try_from(text.lines().count()).unwrap();
+    let body = json!({"start_line": first.to_string(), "lines": lines, "content": text,
+                      "end_line": (first + lines.max(1) - 1).to_string()});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+fn no_such_route() -> Reply {
+    let body = json!({"error_code": "APIG.0101", "error_msg": "The API does not exist"});
+    json_answer("404 Not Found", "", &body.to_string())
+}
+
+/// What was asked for, without what is before the log.
+fn asked(server: &Server) -> Vec<String> {
+    let requests = server.requests();
+    let paths = requests.iter().filter_map(|request| {
+        let path = request.split(' ').nth(1)?;
+        Some(path.split_once("/logs/")?.1.to_owned())
+    });
+    paths.collect()
+}
+
+#[tokio::test]
+async fn a_log_is_read_by_line_numbers_where_the_cloud_has_them() {
+    let (server, job) = huawei([
+        details("Running"),
+        json_answer("204 No Content", "", ""),
+        details("Completed"),
+        numbered(1, "one\ntwo\n"),
+        numbered(2, "two\n"),
+        numbered(1, ""),
+        numbered(2, ""),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
+    assert_eq!(
+        asked(&server),
+        [
+            "worker-0?lines=500&order=asc",
+            "worker-0?lines=500&order=asc",
+            "worker-0?base_line=1&lines=500&order=asc",
+            "worker-0?base_line=1&lines=500&order=desc",
+            "worker-0?base_line=2&lines=500&order=asc",
+        ]
+    );
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
+    let answers = || [details("Completed"), no_such_route(), preview("one\ntwo\n")];
+    let (server, job) = huawei(answers()).await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
+    assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
+
+    // Who wants numbers is told, and not that the job is gone.
+    let (_server, job) = huawei(answers()).await;
+    let log = job
+        .logs("worker-0")
+        .read_by(LogAccess::LineNumbers)
+        .follow();
+    let error = log.try_collect::<Vec<_>>().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the service does not give lines of logs by their numbers; read the log by preview"
+    );
+    assert!(!error.is_not_found());
+
+    // Elsewhere nobody asks for them.
+    let (server, _, job) = scripted([details("Completed"), preview("one\n")]).await;
+    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    assert_eq!(log.try_collect::<Vec<_>>().await.unwrap().len(), 1);
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn a_long_log_is_the_same_in_both_ways() {
+    let site = Site::start().await;
+    let script = "for i in range(1234): print(i % 7)\nprint('no end', end='')";
+    let job = site.run(site.script("long", script)).await;
+    for access in [LogAccess::Preview, LogAccess::LineNumbers] {
+        let log = job.logs("worker-0").read_by(access).quiet(Duration::ZERO);
+        let items: Vec<_> = log.follow().try_collect().await.unwrap();
+        let lines = (0..1234).map(|number| (number % 7).to_string());
+        let lines = lines.chain(["no end".to_owned()]).map(LogItem::Line);
+        assert_eq!(items, lines.collect::<Vec<_>>(), "{access:?}");
+        // And all of it comes before the end of its task.
+        let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
+        let news: Vec<_> = follow.stream().try_collect().await.unwrap();
+        let lines = update_lines(&news, job.id());
+        let last = lines
+            .iter()
+            .rposition(|line| line == "worker-0: 1")
+            .unwrap();
+        let end = "! [worker-0] Training finished. Exit code 0.";
+        assert!(last < lines.iter().position(|line| line == end).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_line_without_its_end_comes_before_the_log_is_cleared_away() {
+    let cleared = json!({"error_code": "ModelArts.2819", "error_msg": "The log is cleared."});
+    let (server, _, job) = scripted([
+        details("Completed"),
+        preview("first\nsecond"),
+        details("Completed"),
+        json_answer("400 Bad Request", "", &cleared.to_string()),
+        details("Completed"),
+        details("Completed"),
+    ])
+    .await;
+    let log = job.logs("worker-0").quiet(seconds(10)).follow();
+    let items: Vec<_> = log.try_collect().await.unwrap();
+    let line = |text: &str| LogItem::Line(text.to_owned());
+    let gap = LogItem::Gap { bytes: None };
+    assert_eq!(items, [line("first"), line("second"), gap]);
+    assert_eq!(server.left(), 0);
+}

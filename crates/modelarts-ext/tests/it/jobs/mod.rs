@@ -1,0 +1,14 @@
+//! Jobs and what is done with them.
+
+mod create;
+mod details;
+mod events;
+mod filter;
+mod fixtures;
+mod follow;
+mod lifecycle;
+mod list;
+mod logs;
+mod wait;
+mod wait_all;
+mod watch_modes;

@@ -1,0 +1,284 @@
+//! Waits for many jobs at once.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::TryStreamExt;
+use modelarts_emulator::{Fault, Timing};
+use modelarts_ext::{Job, Outcome, TerminatedBy, Waited};
+use serde_json::json;
+
+use super::fixtures::details_of;
+use crate::support::{
+    clock::{TestClock, seconds},
+    faults::{LIST, SHOW},
+    script_barrier::ScriptBarrier,
+    server::{Reply, Server, json_answer},
+    site::Site,
+};
+
+/// How each job ended, by its name.
+fn ends(ends: Vec<Waited>) -> BTreeMap<String, String> {
+    let ends = ends.iter().map(|end| {
+        let outcome = match end.outcome() {
+            Outcome::Failed { exit_code, .. } => format!("Failed {exit_code:?}"),
+            other => format!("{other:?}"),
+        };
+        (end.job().name().to_owned(), outcome)
+    });
+    ends.collect()
+}
+
+#[tokio::test]
+async fn many_jobs_end_in_many_ways() {
+    let site = Site::start().await;
+    let barrier = ScriptBarrier::new().await;
+    let mut jobs = vec![
+        site.script("good", "").submit().await.unwrap(),
+        site.script("bad", "exit(2)").submit().await.unwrap(),
+    ];
+    for name in ["good", "bad"] {
+        let job = jobs.iter().find(|job| job.name() == name).unwrap();
+        site.emulator.settled(job.id()).await;
+    }
+    let mut waiting = Vec::new();
+    for name in ["stopped", "limited", "deleted", "slow"] {
+        let job = site.script(name, &barrier.script("", ""));
+        let job = match name {
+            "limited" => job.auto_stop(seconds(3600)),
+            _ => job,
+        };
+        jobs.push(job.submit().await.unwrap());
+        waiting.push(barrier.reached().await);
+    }
+    // It may be given twice.
+    jobs.push(jobs[0].clone());
+    let (emulator, stopped) = (Arc::clone(&site.emulator), jobs[2].clone());
+    site.clock.step(async move {
+        stopped.terminate().await.unwrap();
+        emulator.settled(stopped.id()).await;
+    });
+    let (emulator, deleted) = (Arc::clone(&site.emulator), jobs[4].clone());
+    site.clock.step(async move {
+        deleted.delete().await.unwrap();
+        emulator.gone(deleted.id()).await;
+    });
+    let (emulator, clock, limited) = (
+        Arc::clone(&site.emulator),
+        site.clock.clone(),
+        jobs[3].id().to_owned(),
+    );
+    site.clock.step(async move {
+        clock.advance(seconds(3600));
+        emulator.settled(&limited).await;
+    });
+    let before = (site.count(LIST).0, site.count(SHOW).0);
+    let wait = site
+        .client
+        .training_jobs()
+        .wait_all(jobs)
+        .interval(seconds(1), seconds(30))
+        .timeout(seconds(5000));
+    let all = wait.await.unwrap();
+    assert_eq!(
+        ends(all),
+        BTreeMap::from(
+            [
+                ("good", "Completed".to_owned()),
+                ("bad", "Failed Some(2)".to_owned()),
+                (
+                    "stopped",
+                    format!(
+                        "{:?}",
+                        Outcome::Terminated {
+                            by: TerminatedBy::User
+                        }
+                    )
+                ),
+                (
+                    "limited",
+                    format!(
+                        "{:?}",
+                        Outcome::Terminated {
+                            by: TerminatedBy::AutoStop {
+                                limit: seconds(3600)
+                            }
+                        }
+                    )
+                ),
+                ("deleted", "Vanished".to_owned()),
+                ("slow", "TimedOut".to_owned()),
+            ]
+            .map(|(name, end)| (name.to_owned(), end))
+        )
+    );
+    // Only the deleted one had to be asked for by itself.
+    assert_eq!(site.count(SHOW).0 - before.1, 1);
+    assert!(site.count(LIST).0 - before.0 < 70);
+    drop(waiting);
+}
+
+#[tokio::test]
+async fn hundreds_of_jobs_share_a_budget_of_calls() {
+    let mut timing = Timing::instant();
+    timing.queuing = seconds(1000);
+    let site = Site::with(|builder| builder.timing(timing)).await;
+    let mut jobs = Vec::new();
+    for number in 0..110 {
+        jobs.push(
+            site.script(&format!("j{number}"), "")
+                .submit()
+                .await
+                .unwrap(),
+        );
+    }
+    // One that nobody waits for.
+    site.script("other", "").submit().await.unwrap();
+    for job in &jobs {
+        site.emulator.wait_for(job.id(), "Pending").await.unwrap();
+    }
+    let stop = |jobs: Vec<Job>| {
+        let emulator = Arc::clone(&site.emulator);
+        site.clock.step(async move {
+            for job in jobs {
+                job.terminate().await.unwrap();
+                emulator.settled(job.id()).await;
+            }
+        });
+    };
+    stop(Vec::new());
+    stop(jobs[..3].to_vec());
+    stop(jobs[3..107].to_vec());
+    let before = (site.count(LIST).0, site.count(SHOW).0);
+    let wait = site
+        .client
+        .training_jobs()
+        .wait_all(jobs.clone())
+        .interval(seconds(1), seconds(30))
+        .budget(60)
+        .timeout(seconds(100));
+    let mut ended = wait.stream();
+    let mut counts = BTreeMap::new();
+    let mut calls = Vec::new();
+    while let Some(end) = ended.try_next().await.unwrap() {
+        *counts.entry(format!("{:?}", end.outcome())).or_insert(0) += 1;
+        calls.push((site.count(LIST).0 - before.0, site.count(SHOW).0 - before.1));
+    }
+    assert_eq!(
+        counts,
+        BTreeMap::from([
+            (
+                format!(
+                    "{:?}",
+                    Outcome::Terminated {
+                        by: TerminatedBy::User
+                    }
+                ),
+                107
+            ),
+            ("TimedOut".to_owned(), 3),
+        ])
+    );
+    // Three rounds with three pages each find the first ends, and each is looked at.
+    assert_eq!(calls[0], (9, 3));
+    // Then 60 in one round of one page, and 44 in the next.
+    assert_eq!(calls[3], (10, 63));
+    assert_eq!(calls[63], (11, 107));
+    assert_eq!(site.clock.steps_left(), 0);
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_search_by_id_is_searched_by_phase() {
+    let site = Site::start().await;
+    let job = site.run(site.script("one", "")).await;
+    let refusal = Fault::Status {
+        status: 400,
+        retry_after: None,
+        error_code: Some("ModelArts.2807".into()),
+        error_msg: Some("unsupported key".into()),
+    };
+    site.fault(1, LIST, refusal);
+    let all = site.client.training_jobs().wait_all([job]).await.unwrap();
+    assert_eq!(
+        ends(all),
+        BTreeMap::from([("one".into(), "Completed".into())])
+    );
+    assert_eq!(site.count(LIST).0, 2);
+    assert_eq!(site.clock.slept(), []);
+}
+
+#[tokio::test]
+async fn each_workspace_is_searched_once_in_a_round() {
+    let site = Site::start().await;
+    let mut jobs = Vec::new();
+    for (name, workspace) in [("a", "0"), ("b", "w"), ("c", "w"), ("d", "v")] {
+        let job = site.script(name, "").workspace(workspace);
+        jobs.push(site.run(job).await);
+    }
+    let before = (site.count(LIST).0, site.count(SHOW).0);
+    let all = site.client.training_jobs().wait_all(jobs).await.unwrap();
+    assert_eq!(
+        ends(all),
+        BTreeMap::from(["a", "b", "c", "d"].map(|name| (name.into(), "Completed".into())))
+    );
+    // All were found, so none was asked for by itself.
+    assert_eq!(site.count(LIST).0 - before.0, 3);
+    assert_eq!(site.count(SHOW).0 - before.1, 0);
+}
+
+#[tokio::test]
+async fn nothing_to_wait_for_ends_at_once() {
+    let site = Site::start().await;
+    let all = site.client.training_jobs().wait_all([]).await.unwrap();
+    assert_eq!(all.len(), 0);
+    assert_eq!(site.count(LIST).0, 0);
+}
+
+fn nothing_found() -> Reply {
+    let body = json!({"total": 0, "count": 0, "limit": 50, "offset": 0, "items": []});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+/// Of each request, the last word of its path.
+fn asked(server: &Server) -> Vec<String> {
+    let requests = server.requests();
+    let words = requests.iter().map(|request| {
+        let path = request.split(' ').nth(1).unwrap();
+        path.rsplit('/').next().unwrap().to_owned()
+    });
+    words.collect()
+}
+
+#[tokio::test]
+async fn jobs_in_phases_that_nobody_knows_do_not_keep_others_from_being_asked_for() {
+    let refusal = json!({"error_code": "ModelArts.2807", "error_msg": "unsupported key"});
+    let server = Server::start([
+        details_of("a", "Running"),
+        details_of("b", "Running"),
+        details_of("c", "Running"),
+        json_answer("400 Bad Request", "", &refusal.to_string()),
+        nothing_found(),
+        details_of("a", "Hibernating"),
+        nothing_found(),
+        details_of("b", "Completed"),
+        nothing_found(),
+        details_of("c", "Completed"),
+        nothing_found(),
+        details_of("a", "Completed"),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let mut jobs = Vec::new();
+    for id in ["a", "b", "c"] {
+        jobs.push(client.training_jobs().get(id).await.unwrap());
+    }
+    let all = client.training_jobs().wait_all(jobs).budget(1).await;
+    let all = all.unwrap();
+    let order: Vec<_> = all.iter().map(|end| end.job().id()).collect();
+    assert_eq!(order, ["b", "c", "a"]);
+    assert!(all.iter().all(Waited::is_completed));
+    let search = "training-job-searches";
+    assert_eq!(
+        asked(&server)[3..],
+        [search, search, "a", search, "b", search, "c", search, "a"]
+    );
+}

@@ -1,0 +1,572 @@
+//! The ways to watch a job (a wait, a wait for many, and each way to follow), in the same situations:
+//! restarts, deletions, failing answers.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::TryStreamExt;
+use modelarts_emulator::{Fault, FaultRule, Seeds};
+use modelarts_ext::{
+    Client, CreateJob, Credentials, Error, FetchCredentials, Job, LogAccess, LogItem, News,
+    Outcome, Password, ProvideCredentials, Renewing, RetryPolicy, TerminatedBy, Tools,
+    api::BoxFuture,
+};
+use serde_json::json;
+use tokio::sync::OnceCell;
+
+use crate::support::{errors::message, script_barrier::ScriptBarrier, site::Site};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// The ways to watch a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Wait,
+    WaitAll,
+    Events,
+    Preview,
+    Lines,
+    Follow,
+}
+
+const WAYS: [Way; 6] = [
+    Way::Wait,
+    Way::WaitAll,
+    Way::Events,
+    Way::Preview,
+    Way::Lines,
+    Way::Follow,
+];
+
+/// What a watch brought, as far as it brings such a thing.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    outcome: Option<Outcome>,
+    events: Option<Vec<String>>,
+    lines: Option<Vec<String>>,
+    /// The last news, if it was a phase, or that the job is gone.
+    last: Option<String>,
+}
+
+fn line(item: LogItem) -> String {
+    match item {
+        LogItem::Line(line) => line,
+        other => format!("{other:?}"),
+    }
+}
+
+async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
+    let mut seen = Seen::default();
+    match way {
+        Way::Wait => seen.outcome = Some(job.wait().await?.outcome().clone()),
+        Way::WaitAll => {
+            let jobs = client.training_jobs().wait_all([job.clone()]).await?;
+            seen.outcome = Some(jobs[0].outcome().clone());
+        }
+        Way::Events => {
+            let events: Vec<_> = job.events().follow().try_collect().await?;
+            seen.events = Some(events.iter().map(ToString::to_string).collect());
+        }
+        Way::Preview | Way::Lines => {
+            let access = match way {
+                Way::Preview => LogAccess::Preview,
+                _ => LogAccess::LineNumbers,
+            };
+            let log = job.logs("worker-0").read_by(access).follow();
+            seen.lines = Some(log.map_ok(line).try_collect().await?);
+        }
+        Way::Follow => {
+            let (mut events, mut lines) = (Vec::new(), Vec::new());
+            let mut news = job.follow().read_logs_by(LogAccess::LineNumbers).stream();
+            while let Some(news) = news.try_next().await? {
+                seen.last = None;
+                match news {
+                    News::Event(event) => events.push(event.to_string()),
+                    News::Log { item, .. } => lines.push(line(item)),
+                    News::Phase(job) => seen.last = Some(job.phase().to_string()),
+                    News::Vanished => seen.last = Some("Vanished".into()),
+                    other => panic!("{other:?}"),
+                }
+            }
+            (seen.events, seen.lines) = (Some(events), Some(lines));
+        }
+    }
+    Ok(seen)
+}
+
+/// Logs in, and keeps the token for good.
+#[derive(Debug)]
+struct Once {
+    login: Renewing,
+    kept: OnceCell<Credentials>,
+}
+
+impl ProvideCredentials for Once {
+    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+        Box::pin(async {
+            let kept = self.kept.get_or_try_init(|| self.login.credentials(tools));
+            kept.await.cloned()
+        })
+    }
+}
+
+struct Scene {
+    site: Site,
+    barrier: Arc<ScriptBarrier>,
+}
+
+impl Scene {
+    async fn new(site: Site) -> Self {
+        Self {
+            site,
+            barrier: Arc::new(ScriptBarrier::new().await),
+        }
+    }
+
+    /// A job that says something, and waits at a barrier.
+    async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
+        let script = self
+            .barrier
+            .script("print('before', flush=True)", "print('after')");
+        let job = self.site.script(&format!("{way:?}"), &script);
+        set(job).submit().await.unwrap()
+    }
+}
+
+/// The events of a job that has ended, as a list gives them.
+async fn listed(job: &Job) -> Vec<String> {
+    let events = job.events().collect(1000).await.unwrap();
+    events.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn a_job_that_restarts() {
+    let scene = Scene::new(Site::start().await).await;
+    for way in WAYS {
+        let marks = tempfile::tempdir().unwrap();
+        let mark = marks.path().join("mark");
+        let script = scene.barrier.script(
+            "import os, sys\nagain = os.path.exists(os.environ['MARK'])\n\
+             print('again' if again else 'first', flush=True)",
+            "open(os.environ['MARK'], 'w').close()\nsys.exit(0 if again else 7)",
+        );
+        let job = scene.site.script(&format!("{way:?}"), &script);
+        let job = job.env("MARK", mark.to_string_lossy()).auto_restart(2);
+        let mut job = job.submit().await.unwrap();
+        let first = scene.barrier.reached().await;
+        let (barrier, emulator, id) = (
+            Arc::clone(&scene.barrier),
+            Arc::clone(&scene.site.emulator),
+            job.id().to_owned(),
+        );
+        // A look sees the first run, the next one the second, the third the end.
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        scene.site.clock.step(async move {
+            first.release().await;
+            let _ = sender.send(barrier.reached().await);
+        });
+        scene.site.clock.step(async move {
+            receiver.await.unwrap().release().await;
+            emulator.settled(&id).await;
+        });
+        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        assert_eq!(scene.site.clock.steps_left(), 0, "{way:?}");
+        job.refresh().await.unwrap();
+        assert_eq!(job.restarts(), Some(1));
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Completed, "{way:?}");
+        }
+        if let Some(events) = seen.events {
+            let restarts = events
+                .iter()
+                .filter(|event| event.contains("has been restarted"));
+            assert_eq!(restarts.count(), 1);
+            assert_eq!(events, listed(&job).await, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["first", "again"], "{way:?}");
+        }
+        assert!(way != Way::Follow || seen.last.as_deref() == Some("Completed"));
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_stopped() {
+    let scene = Scene::new(Site::start().await).await;
+    for (by, prefix) in [
+        (TerminatedBy::User, "by-hand"),
+        (TerminatedBy::AutoStop { limit: HOUR }, "by-itself"),
+    ] {
+        for way in WAYS {
+            let itself = by != TerminatedBy::User;
+            let job = scene.job(way, |job| {
+                let job = job.name(format!("{prefix}-{way:?}"));
+                if itself { job.auto_stop(HOUR) } else { job }
+            });
+            let job = job.await;
+            let waiting = scene.barrier.reached().await;
+            let (emulator, clock, stopped) = (
+                Arc::clone(&scene.site.emulator),
+                scene.site.clock.clone(),
+                job.clone(),
+            );
+            scene.site.clock.step(async move {
+                if itself {
+                    clock.advance(HOUR);
+                } else {
+                    stopped.terminate().await.unwrap();
+                }
+                emulator.settled(stopped.id()).await;
+            });
+            let seen = watch(way, &scene.site.client, &job).await.unwrap();
+            drop(waiting);
+            if let Some(outcome) = seen.outcome {
+                assert_eq!(outcome, Outcome::Terminated { by: by.clone() }, "{way:?}");
+            }
+            if let Some(events) = seen.events {
+                assert_eq!(events, listed(&job).await, "{way:?}");
+            }
+            if let Some(lines) = seen.lines {
+                assert_eq!(lines, ["before"], "{way:?}");
+            }
+            assert!(way != Way::Follow || seen.last.as_deref() == Some("Terminated"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_is_deleted() {
+    let scene = Scene::new(Site::start().await).await;
+    for way in WAYS {
+        let job = scene.job(way, |job| job).await;
+        let waiting = scene.barrier.reached().await;
+        let mut events = listed(&job).await;
+        let (emulator, deleted) = (Arc::clone(&scene.site.emulator), job.clone());
+        scene.site.clock.step(async move {
+            deleted.delete().await.unwrap();
+            emulator.gone(deleted.id()).await;
+        });
+        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        drop(waiting);
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Vanished, "{way:?}");
+        }
+        if let Some(mut seen) = seen.events {
+            // In one second, events have no order that is documented.
+            seen.sort();
+            events.sort();
+            assert_eq!(seen, events, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["before"], "{way:?}");
+        }
+        assert!(way != Way::Follow || seen.last.as_deref() == Some("Vanished"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_expires_in_between() {
+    let site = Site::with(|builder| builder.password("PW")).await;
+    let url = site.emulator.url().to_owned();
+    let login = Password::new(&url, "emulator", "PW")
+        .domain("emulator")
+        .project_id(site.emulator.project_id());
+    let scene = Scene::new(site).await;
+    for way in WAYS {
+        let client = scene.site.client().credentials(login.clone().renewing());
+        let client = client.build().unwrap();
+        let once = Once {
+            login: login.clone().renewing(),
+            kept: OnceCell::new(),
+        };
+        let bound = scene.site.client().credentials(once).build().unwrap();
+
+        let id = scene.job(way, |job| job).await.id().to_owned();
+        let waiting = scene.barrier.reached().await;
+        let renewed = client.training_jobs().get(&id).await.unwrap();
+        let fixed = bound.training_jobs().get(&id).await.unwrap();
+        let (emulator, clock) = (Arc::clone(&scene.site.emulator), scene.site.clock.clone());
+        scene.site.clock.step(async move {
+            clock.advance(25 * HOUR);
+            waiting.release().await;
+            emulator.settled(&id).await;
+        });
+        let seen = watch(way, &client, &renewed).await.unwrap();
+        if let Some(outcome) = seen.outcome {
+            assert_eq!(outcome, Outcome::Completed, "{way:?}");
+        }
+        if let Some(events) = seen.events {
+            assert_eq!(events, listed(&renewed).await, "{way:?}");
+        }
+        if let Some(lines) = seen.lines {
+            assert_eq!(lines, ["before", "after"], "{way:?}");
+        }
+        // Nobody can go on with a token that has expired, and that is said.
+        let error = watch(way, &bound, &fixed).await.unwrap_err();
+        assert!(error.is_auth(), "{way:?}: {error}");
+        assert_eq!(error.status(), Some(401));
+    }
+}
+
+/// A job that has ended. Whoever waits for all does not know it yet, as one that is known
+/// to have ended is not asked for.
+async fn ended(way: Way, site: &Site, client: &Client) -> Job {
+    let job = site.script("there", "print('x')").submit().await.unwrap();
+    site.emulator.settled(job.id()).await;
+    match way {
+        Way::WaitAll => job,
+        _ => client.training_jobs().get(job.id()).await.unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
+    for way in WAYS {
+        let site = Site::start().await;
+        let job = ended(way, &site, &site.client).await;
+        let events = listed(&job).await;
+        for operation in [
+            "ShowTrainingJobDetails",
+            "ListTrainingJobs",
+            "ListTrainingJobEvents",
+            "ShowTrainingJobLogsPreview",
+            "ShowTrainingJobLogsFromAom",
+        ] {
+            // Who insists on numbers of lines is told that there may be none.
+            if operation == "ShowTrainingJobLogsFromAom" && [Way::Lines, Way::Follow].contains(&way)
+            {
+                continue;
+            }
+            site.fault(1, operation, Fault::Html { status: 404 });
+            let seen = watch(way, &site.client, &job).await;
+            let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {operation}: {error}"));
+            let what = format!("{way:?}, {operation}");
+            if let Some(outcome) = seen.outcome {
+                assert_eq!(outcome, Outcome::Completed, "{what}");
+            }
+            if let Some(seen) = seen.events {
+                assert_eq!(seen, events, "{what}");
+            }
+            if let Some(lines) = seen.lines {
+                assert_eq!(lines, ["x"], "{what}");
+            }
+            if let Some(last) = seen.last {
+                assert_eq!(last, "Completed", "{what}");
+            }
+            site.emulator.faults().clear();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_wants_to_be_left_alone_is() {
+    let told = Duration::from_secs(45);
+    for way in WAYS {
+        let site = Site::start().await;
+        let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+        let job = ended(way, &site, &client).await;
+        let busy = Fault::Status {
+            status: 503,
+            retry_after: Some(told.as_secs()),
+            error_code: None,
+            error_msg: None,
+        };
+        let first = match way {
+            Way::WaitAll => "ListTrainingJobs",
+            _ => "ShowTrainingJobDetails",
+        };
+        site.fault(1, first, busy.clone());
+        watch(way, &client, &job).await.unwrap();
+        let slept = site.clock.slept();
+        assert_eq!(
+            slept.iter().filter(|pause| **pause == told).count(),
+            1,
+            "{way:?}: {slept:?}"
+        );
+        let second = match way {
+            Way::Events | Way::Follow => "ListTrainingJobEvents",
+            Way::Preview => "ShowTrainingJobLogsPreview",
+            Way::Lines => "ShowTrainingJobLogsFromAom",
+            Way::Wait | Way::WaitAll => continue,
+        };
+        site.fault(1, second, busy);
+        watch(way, &client, &job).await.unwrap();
+        let slept = site.clock.slept();
+        assert_eq!(
+            slept.iter().filter(|pause| **pause == told).count(),
+            2,
+            "{way:?}: {slept:?}"
+        );
+    }
+}
+
+const EVENTS: &str = "ListTrainingJobEvents";
+const DETAILS: &str = "ShowTrainingJobDetails";
+/// The ways to follow a job, each with the calls that bring what is followed.
+const FOLLOWED: [(Way, &[&str]); 4] = [
+    (Way::Events, &[EVENTS]),
+    (Way::Preview, &["ShowTrainingJobLogsPreview"]),
+    (Way::Lines, &["ShowTrainingJobLogsFromAom"]),
+    (Way::Follow, &[EVENTS, "ShowTrainingJobLogsFromAom"]),
+];
+
+fn unavailable() -> Fault {
+    Fault::Status {
+        status: 503,
+        retry_after: None,
+        error_code: None,
+        error_msg: None,
+    }
+}
+
+/// A job that ended with this many events, one every second, and lines.
+async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
+    let event = |number: u32| {
+        json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
+               "message": format!("event {number}")})
+    };
+    let log: String = (0..lines)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    let seed = json!({"jobs": [{
+        "name": "long", "created": "2026-01-15T08:00:00Z",
+        "events": (0..events).map(event).collect::<Vec<_>>(),
+        "logs": {"worker-0": log},
+    }]});
+    let seeds = Seeds::from_json(&seed.to_string()).unwrap();
+    let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
+    client.training_jobs().get(&id).await.unwrap()
+}
+
+fn lines(count: u32) -> Vec<String> {
+    (0..count).map(|number| format!("line {number}")).collect()
+}
+
+/// All that this way brings of a job that completed.
+fn all_of(way: Way, events: &[String], lines: &[String]) -> Seen {
+    let whole = way == Way::Follow;
+    Seen {
+        outcome: None,
+        events: (whole || way == Way::Events).then(|| events.to_vec()),
+        lines: (way != Way::Events).then(|| lines.to_vec()),
+        last: whole.then(|| "Completed".to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
+    for (way, operations) in FOLLOWED {
+        for operation in operations {
+            let what = format!("{way:?}, {operation}");
+            let site = Site::start().await;
+            let job = long_job(&site, &site.client, 10, 3).await;
+            let all = listed(&job).await;
+            // Six looks of five requests each are longer than the quiet time.
+            site.fault(34, operation, unavailable());
+            let seen = watch(way, &site.client, &job).await.unwrap();
+            assert_eq!(site.emulator.faults().list(), [], "{what}");
+            assert_eq!(seen, all_of(way, &all, &lines(3)), "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_fails_for_good_ends_it_with_an_error() {
+    let limit = Duration::from_secs(15 * 60);
+    for (way, operations) in FOLLOWED {
+        for operation in operations.iter().chain(&[DETAILS]) {
+            let what = format!("{way:?}, {operation}");
+            let site = Site::start().await;
+            let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+            let job = long_job(&site, &client, 10, 3).await;
+            // The other calls work all the time.
+            site.fault(1000, operation, unavailable());
+            let error = watch(way, &client, &job).await.unwrap_err();
+            assert_eq!(error.status(), Some(503), "{what}");
+            let told = message(&error);
+            assert!(told.contains(operation), "{what}: {told}");
+            let is_log = operation.contains("Logs");
+            assert_eq!(
+                told.contains("worker-0"),
+                is_log && way == Way::Follow,
+                "{what}: {told}"
+            );
+            let slept: Duration = site.clock.slept().iter().sum();
+            assert!(
+                slept > limit && slept <= limit + Duration::from_secs(10),
+                "{what}: {slept:?}"
+            );
+        }
+    }
+}
+
+/// Lets so many of the next answers go wrong, in ways that pass.
+fn bad_answers(site: &Site, seed: u64, percent: u32) {
+    let faults = [
+        unavailable(),
+        Fault::Reset,
+        Fault::ResetMidBody,
+        Fault::LostAnswer,
+        Fault::Html { status: 502 },
+    ];
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..2000 {
+        let fault = match random.u32(0..100) < percent {
+            true => faults[random.usize(0..faults.len())].clone(),
+            false => Fault::Delay { ms: 0 },
+        };
+        let rule = FaultRule::once("*", fault);
+        site.emulator.faults().add(rule).unwrap();
+    }
+}
+
+/// Watches a job while answers go wrong.
+async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> Seen {
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    bad_answers(site, seed, percent);
+    let seen = watch(way, &client, &job).await;
+    let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {percent} %, seed {seed}: {error}"));
+    assert!(!site.emulator.faults().list().is_empty());
+    site.emulator.faults().clear();
+    seen
+}
+
+#[tokio::test]
+async fn nothing_is_lost_whatever_answers_fail() {
+    let site = Site::start().await;
+    let job = long_job(&site, &site.client, 347, 1234).await;
+    let all = listed(&job).await;
+    assert_eq!(all.len(), 347);
+    for (way, _) in FOLLOWED {
+        for (percent, seed) in [(25, 0), (25, 1), (50, 2), (50, 3), (50, 4)] {
+            let how = (way, percent, seed);
+            let seen = watch_badly(&site, how, &job).await;
+            assert_eq!(seen, all_of(way, &all, &lines(1234)), "{how:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
+    let scene = Scene::new(Site::start().await).await;
+    for (way, _) in FOLLOWED {
+        for (percent, seed) in [(25, 0), (50, 1), (50, 2)] {
+            let how = (way, percent, seed);
+            let job = scene
+                .job(way, |job| job.name(format!("{way:?}-{seed}")))
+                .await;
+            let waiting = scene.barrier.reached().await;
+            let (emulator, id) = (Arc::clone(&scene.site.emulator), job.id().to_owned());
+            scene.site.clock.step(async {});
+            scene.site.clock.step(async move {
+                waiting.release().await;
+                emulator.settled(&id).await;
+            });
+            let seen = watch_badly(&scene.site, how, &job).await;
+            assert_eq!(scene.site.clock.steps_left(), 0);
+            let all = listed(&job).await;
+            let lines = ["before".to_owned(), "after".to_owned()];
+            assert_eq!(seen, all_of(way, &all, &lines), "{how:?}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The SDK seen from outside, against the emulator and scripted servers. The folders are those of
+//! `src`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod attested;
+mod config;
+mod credentials;
+mod error;
+mod jobs;
+mod pagination;
+mod quickstart;
+#[path = "../support/mod.rs"]
+mod support;
+mod transport;
+mod validation;

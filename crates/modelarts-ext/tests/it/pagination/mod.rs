@@ -1,0 +1,4 @@
+//! Lists and their pages.
+
+mod list_operations;
+mod stream;

@@ -1,0 +1,11 @@
+//! Calls over HTTP.
+
+mod authentication;
+mod call_info;
+mod connections;
+mod fixtures;
+mod lost_answers;
+mod requests;
+mod responses;
+mod retry;
+mod retry_budget;

@@ -1,0 +1,260 @@
+//! Demands of an algorithm and of a flavor on a job.
+
+use modelarts_ext::{AlgorithmFacts, CreateJob, FlavorFacts, Report};
+use serde_json::json;
+
+use crate::support::{
+    clock::TestClock,
+    create_job::{client, job, violations},
+    rule_cases::plain,
+    server::{PROJECT, Server, json_answer},
+};
+
+fn algorithm() -> AlgorithmFacts {
+    AlgorithmFacts::from_json(&json!({
+        "metadata": {"id": "a", "name": "classify"},
+        "job_config": {
+            "parameters_customization": false,
+            "inputs": [
+                {"name": "images", "remote_constraints": [{"data_type": "obs"}]},
+                {"name": "labels", "remote_constraints": []},
+            ],
+            "outputs": [{"name": "model"}],
+            "parameters": [
+                {"name": "epochs", "value": "3", "constraint": {"type": "Integer", "editable": true,
+                    "required": true, "valid_type": "Range", "valid_range": ["1", "10"]}},
+                {"name": "device", "value": "gpu", "constraint": {"type": "String", "editable": false}},
+                {"name": "kind", "value": "", "constraint": {"type": "String", "required": true,
+                    "valid_type": "Choice", "valid_range": ["a", "b"]}},
+                {"name": "rate", "value": "0.1", "constraint": {"type": "Float"}},
+            ],
+        },
+        "resource_requirements": [
+            {"key": "flavor_type", "operator": "in", "values": ["GPU"]},
+            {"key": "device_distributed_mode", "operator": "in", "value": ["singular"]},
+            {"key": "host_distributed_mode", "operator": "in", "values": ["singular"]},
+        ],
+    }))
+}
+
+fn of_algorithm() -> CreateJob {
+    client()
+        .training_jobs()
+        .create("classify")
+        .algorithm("a")
+        .with_algorithm_facts(algorithm())
+        .flavor("modelarts.vm.gpu.1")
+}
+
+fn right() -> CreateJob {
+    of_algorithm()
+        .input("images", "obs://bucket/images/")
+        .add_input(modelarts_ext::Input::dataset("labels", "d", "v"))
+        .output("model", "obs://bucket/model/")
+        .parameter("epochs", 10)
+        .parameter("kind", "b")
+}
+
+#[test]
+fn a_job_keeps_to_its_algorithm() {
+    assert_eq!(right().check(), Report::default());
+    // What cannot be changed may be said as it is.
+    assert_eq!(
+        right().parameter("device", "gpu").check(),
+        Report::default()
+    );
+
+    let wrong = of_algorithm()
+        .add_input(modelarts_ext::Input::dataset("images", "d", "v"))
+        .input("pictures", "obs://bucket/pictures/")
+        .parameter("epochs", 11)
+        .parameter("device", "cpu")
+        .parameter("rate", "fast")
+        .parameter("colour", "red");
+    assert_eq!(
+        violations(&wrong),
+        [
+            "algorithm.inputs[0].remote = {\"dataset\":{\"id\":\"d\",\"version_id\":\"v\"}}: the \
+             algorithm admits data of this kind (ModelArts.2834); give obs",
+            "algorithm.inputs[1].name = \"pictures\": the algorithm has an input of this name \
+             (ModelArts.2814); name it as the algorithm does: images, labels",
+            "algorithm.inputs[\"labels\"] is missing: the algorithm has an input of this name \
+             (ModelArts.2814); give it",
+            "algorithm.outputs[\"model\"] is missing: the algorithm has an output of this name \
+             (ModelArts.2814); give it",
+            "algorithm.parameters[0].value = \"11\": the value lies in the range of the algorithm \
+             (ModelArts.2769); choose a value in the range (Integer: 1, 10)",
+            "algorithm.parameters[1].value = \"cpu\": the algorithm does not let jobs change this \
+             hyper-parameter (ModelArts.2814); leave it out (String)",
+            "algorithm.parameters[2].value = \"fast\": the value is of the type that the algorithm \
+             names (ModelArts.2768); correct the value (Float)",
+            "algorithm.parameters[3].name = \"colour\": the hyper-parameters are those of the \
+             algorithm: epochs, device, kind, rate (ModelArts.2814); leave it out",
+            "algorithm.parameters[\"kind\"] is missing: the algorithm requires this hyper-parameter \
+             and has no default for it (ModelArts.2766); give it a value",
+        ]
+    );
+    assert_eq!(
+        violations(&right().parameter("kind", "c").parameter("epochs", "")),
+        [
+            "algorithm.parameters[0].value is missing: the algorithm requires a value \
+             (ModelArts.2766); give it a value (Integer: 1, 10)",
+            "algorithm.parameters[1].value = \"c\": the value is one of the choices of the \
+             algorithm (ModelArts.2765); choose one of them (String: a, b)",
+        ]
+    );
+    // An algorithm that demands nothing admits everything.
+    let open =
+        AlgorithmFacts::from_json(&json!({"job_config": {"parameters_customization": true}}));
+    let job = of_algorithm()
+        .with_algorithm_facts(open)
+        .parameter("colour", "red");
+    assert_eq!(job.check(), Report::default());
+}
+
+fn flavor(kind: &str, cards: u32, max: u32) -> FlavorFacts {
+    FlavorFacts::from_json(&json!({
+        "flavor_id": "f", "flavor_type": kind,
+        "flavor_info": {"max_num": max, "gpu": {"unit_num": cards}, "disk": {"size": "50", "unit": "GB"}},
+    }))
+}
+
+#[test]
+fn a_job_keeps_to_its_flavor() {
+    let with = |facts: FlavorFacts, nodes: u32| {
+        violations(&job(&plain()).nodes(nodes).with_flavor_facts(facts))
+    };
+    assert_eq!(flavor("GPU", 1, 1).disk_gb(), Some(50));
+    assert_eq!(with(flavor("CPU", 0, 16), 16), [""; 0]);
+    assert_eq!(
+        with(flavor("CPU", 0, 16), 17),
+        [
+            "spec.resource.node_count = 17: the flavor admits at most 16 nodes (ModelArts.2793); \
+             ask for fewer nodes, or choose another flavor"
+        ]
+    );
+    assert_eq!(with(flavor("CPU", 0, 1), 1), [""; 0]);
+    assert_eq!(
+        with(flavor("CPU", 0, 1), 2),
+        [
+            "spec.resource.node_count = 2: the flavor has one node: it is not for distributed jobs \
+             (ModelArts.2793); ask for fewer nodes, or choose another flavor"
+        ]
+    );
+    let logs = |kind: &str| {
+        let job = job(&plain()).log_path("obs://bucket/logs/");
+        job.with_flavor_facts(flavor(kind, 8, 8))
+            .check()
+            .to_string()
+    };
+    assert_eq!(logs("GPU"), "");
+    assert_eq!(
+        logs("Ascend"),
+        "warning: spec.log_export_path.obs_url = \"obs://bucket/logs/\": keeping logs is offered for \
+         CPU and GPU flavors only\n"
+    );
+}
+
+#[test]
+fn a_flavor_suits_the_algorithm() {
+    let with = |facts, nodes| violations(&right().nodes(nodes).with_flavor_facts(facts));
+    assert_eq!(with(flavor("GPU", 1, 4), 1), [""; 0]);
+    assert_eq!(
+        with(flavor("CPU", 0, 4), 2),
+        [
+            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": the algorithm needs flavor_type GPU, \
+             and this is CPU (ModelArts.2763); choose what the algorithm needs",
+            "spec.resource.node_count = 2: the algorithm needs host_distributed_mode singular, and \
+             this is multiple (ModelArts.2763); choose what the algorithm needs",
+        ]
+    );
+    assert_eq!(
+        with(flavor("GPU", 8, 4), 1),
+        [
+            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": the algorithm needs \
+             device_distributed_mode singular, and this is multiple (ModelArts.2763); choose what \
+             the algorithm needs"
+        ]
+    );
+}
+
+fn flavors() -> String {
+    json!({"total_count": 1, "flavors": [{
+        "flavor_id": "modelarts.vm.cpu.8u", "flavor_type": "CPU",
+        "flavor_info": {"max_num": 2, "disk": {"size": 50, "unit": "GB"}},
+    }]})
+    .to_string()
+}
+
+#[tokio::test]
+async fn algorithm_and_flavor_are_looked_up() {
+    let algorithm = json!({
+        "metadata": {"id": "a"},
+        "job_config": {
+            "inputs": [{"name": "images"}],
+            "parameters": [{"name": "epochs", "value": "1", "constraint": {"type": "Integer"}}],
+        },
+        "resource_requirements": [{"key": "flavor_type", "operator": "in", "values": ["GPU"]}],
+    });
+    let server = Server::start([
+        json_answer("200 OK", "", &algorithm.to_string()),
+        json_answer("200 OK", "", &flavors()),
+    ])
+    .await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client
+        .training_jobs()
+        .create("job")
+        .algorithm("a")
+        .parameter("epochs", "many")
+        .flavor("modelarts.vm.cpu.8u")
+        .nodes(3);
+    assert_eq!(job.check().violations, []);
+    let job = job.look_up().await.unwrap();
+    assert_eq!(
+        violations(&job),
+        [
+            "algorithm.inputs[\"images\"] is missing: the algorithm has an input of this name \
+             (ModelArts.2814); give it",
+            "algorithm.parameters[0].value = \"many\": the value is of the type that the algorithm \
+             names (ModelArts.2768); correct the value (Integer)",
+            "spec.resource.node_count = 3: the flavor admits at most 2 nodes (ModelArts.2793); ask \
+             for fewer nodes, or choose another flavor",
+            "spec.resource.flavor_id = \"modelarts.vm.cpu.8u\": the algorithm needs flavor_type GPU, \
+             and this is CPU (ModelArts.2763); choose what the algorithm needs",
+        ]
+    );
+    let paths: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|request| request.lines().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            format!("GET /v2/{PROJECT}/algorithms/a HTTP/1.1"),
+            format!("GET /v2/{PROJECT}/training-job-flavors HTTP/1.1"),
+        ]
+    );
+    // A job that needs neither asks for neither, and a flavor must be there.
+    let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let job = client.training_jobs().from_value(&plain()).unwrap();
+    let pool = job.clone().pool("p").look_up().await.unwrap();
+    assert_eq!(
+        pool.with_algorithm_facts(AlgorithmFacts::default())
+            .check()
+            .violations
+            .len(),
+        1
+    );
+    let job = job.flavor("modelarts.vm.cpu.9u").look_up().await.unwrap();
+    assert_eq!(
+        violations(&job),
+        [
+            "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": the public pool has the flavor \
+             (ModelArts.2781); choose one that there is: modelarts.vm.cpu.8u"
+        ]
+    );
+    assert_eq!(server.left(), 0);
+}

@@ -1,0 +1,342 @@
+//! Every limit of the description, beyond it and at it: the report of the check, and the answer of the
+//! emulator to the same body, sent unchecked. The cases of `rules.yaml` are written by hand; these
+//! come from the tables, so that no field is left out.
+
+use std::collections::BTreeMap;
+
+use modelarts_ext::api::{FIELDS, Field, LIMITS, Rule, Shape};
+use serde_json::{Value, json};
+
+use crate::support::{
+    create_job::{everything, job},
+    errors::refused,
+    rule_cases::{patched, plain},
+    site::Site,
+};
+
+/// What the emulator refuses with a rule of its own, behind rules that these bodies break, too.
+/// `rules.yaml` has a case for each.
+const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
+
+/// Every field of the body, by its general path.
+fn fields() -> Vec<(String, &'static Field)> {
+    let mut found = Vec::new();
+    let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
+    while let Some((parent, schema)) = schemas.pop() {
+        assert!(
+            FIELDS.iter().any(|field| field.schema == schema),
+            "{schema} has no fields"
+        );
+        for field in FIELDS.iter().filter(|field| field.schema == schema) {
+            let path = match parent.as_str() {
+                "" => field.name.to_owned(),
+                parent => format!("{parent}.{}", field.name),
+            };
+            found.push((path.clone(), field));
+            match field.shape {
+                Shape::Object(inner) => schemas.push((path, inner)),
+                Shape::List(Shape::Object(inner)) => schemas.push((path + "[]", inner)),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A task with all that a task can have.
+fn task() -> Value {
+    let obs = json!({"obs": {"obs_url": "obs://bucket/data/"}});
+    let constraint = json!({"type": "Integer", "valid_type": "Choice", "valid_range": ["1"]});
+    let description = json!({"language": "en-us", "description": "p"});
+    let parameter = json!({"name": "p", "value": "1", "constraint": constraint,
+        "i18n_description": description});
+    let data = json!({"name": "data", "remote": obs, "access_method": "env",
+        "remote_constraint": [{"data_type": "dataset", "attributes": "data_format"}]});
+    let out = json!({"name": "out", "remote": obs, "access_method": "env"});
+    json!({
+        "role": "worker",
+        "algorithm": {
+            "job_config": {"parameters": [parameter], "inputs": [data], "outputs": [out]},
+            "code_dir": "obs://bucket/code/", "boot_file": "obs://bucket/code/a.py",
+            "engine": {"image_url": "o/i:1"}, "local_code_dir": "/home/me",
+            "inputs": [{"name": "data", "remote": obs}],
+            "outputs": [{"name": "out", "remote": obs}],
+        },
+        "task_resource": {"flavor_id": "f", "node_count": 1},
+    })
+}
+
+/// A sound job that has the field, or what the field is in.
+fn base(path: &str) -> Value {
+    let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
+    match path.split(['.', '[']).next().unwrap() {
+        "tasks" => patched(
+            &plain(),
+            &json!({"algorithm": null, "spec": null, "tasks": [task()]}),
+        ),
+        "train_type" | "ftjob_config" => patched(
+            &plain(),
+            &json!({"algorithm": null, "train_type": "SFT", "ftjob_config": {
+                "ft_job_uuid": "u", "checkpoint_config": {}, "task_env": {"envs": [variable]},
+            }}),
+        ),
+        _ => patched(&everything().body(), &form_of(path)),
+    }
+}
+
+/// Where fields exclude each other, the form that this one belongs to.
+fn form_of(path: &str) -> Value {
+    let data = json!({"dataset": {"id": "d", "version_id": "v"}});
+    let metrics = |form: Value| json!({"spec": {"custom_metrics": [form]}});
+    if path.starts_with("algorithm.inputs[].remote.dataset") {
+        json!({"algorithm": {"inputs": [{"name": "data_url", "remote": data}]}})
+    } else if path.contains("preferred_affinity") && path.contains("matchFields") {
+        let preference = json!({"matchFields": [{"key": "k", "operator": "Exists"}]});
+        let wishes = json!([{"weight": 1, "preference": preference}]);
+        json!({"spec": {"schedule_policy": {"preferred_affinity": {"node_affinity": wishes}}}})
+    } else if path.contains("http_get") {
+        metrics(json!({"http_get": {"path": "/m", "port": 10001}}))
+    } else if path.contains("exec") {
+        metrics(json!({"exec": {"command": ["/bin/a", "b"]}}))
+    } else {
+        json!({})
+    }
+}
+
+/// The place at the end of a general path: the first element of each list.
+fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
+    let mut here = body;
+    for step in path.split('.') {
+        let name = step.trim_end_matches(['[', ']', '{', '}']);
+        if here.is_null() {
+            *here = json!({});
+        }
+        here = &mut here[name];
+        if step.ends_with("{}") {
+            here = &mut here["KEY"];
+        } else if step.ends_with("[]") {
+            if here.is_null() {
+                *here = json!([null]);
+            }
+            here = &mut here[0];
+        }
+    }
+    here
+}
+
+/// The path as messages show it.
+fn shown(path: &str) -> String {
+    path.replace("[]", "[0]").replace("{}", "[\"KEY\"]")
+}
+
+/// What breaks a limit, and what is just within. `there` is what stands in the field.
+fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
+    let size = |n: u64| usize::try_from(n).unwrap();
+    let text = |n: u64| Value::from("x".repeat(size(n)));
+    let list = |n: u64| {
+        let element = there.get(0).cloned().unwrap_or_else(|| "x".into());
+        Value::from(vec![element; size(n)])
+    };
+    let whole = |n: f64| Value::from(format!("{n}").parse::<i64>().unwrap());
+    let pair = match rule {
+        // Empty text says nothing, so it keeps every limit unless it is required.
+        Rule::MinLength(0 | 1) => return None,
+        Rule::MinLength(least) => (text(least - 1), Some(text(least))),
+        Rule::MaxLength(most) => (text(most + 1), Some(text(most))),
+        Rule::Pattern(_) => ("\r".into(), None),
+        Rule::Minimum(least) => (whole(least - 1.0), Some(whole(least))),
+        Rule::Maximum(most) => (whole(most + 1.0), Some(whole(most))),
+        Rule::ExclusiveMinimum(bound) => (whole(bound), Some(json!(bound + 0.1))),
+        Rule::MinItems(least) => (list(least - 1), Some(list(least))),
+        Rule::MaxItems(most) => (list(most + 1), Some(list(most))),
+        Rule::MaxProperties(most) => {
+            let pairs = |n| Value::Object((0..n).map(|at| (format!("K{at}"), "".into())).collect());
+            (pairs(most + 1), Some(pairs(most)))
+        }
+        other => panic!("a kind of limit that this test does not know: {other:?}"),
+    };
+    Some(pair)
+}
+
+/// The words for the limits of a field, as the documentation has them.
+fn documented() -> BTreeMap<String, (String, String)> {
+    let page = modelarts_ext::parameters_as_markdown();
+    let (_, table) = page.split_once("### All fields").unwrap();
+    let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
+    rows.map(|row| {
+        let mut cells = row.split(" | ");
+        let path = cells.next().unwrap().trim_end_matches('`').to_owned();
+        let (holds, _, limit) = (cells.next(), cells.next(), cells.next());
+        let limit = limit.unwrap_or_default().trim_end_matches([' ', '|']);
+        (
+            path,
+            (holds.unwrap_or_default().to_owned(), limit.to_owned()),
+        )
+    })
+    .collect()
+}
+
+/// A body that breaks one limit, and what is said about it.
+struct Case {
+    /// Where.
+    path: String,
+    body: Value,
+    rule: String,
+    /// A body that keeps it.
+    kept: Option<Value>,
+    /// Of a list of values that the service may add to: other values are warnings.
+    is_open: bool,
+}
+
+/// The lists of values that are complete.
+const CLOSED: [&str; 4] = ["operator", "policy", "language", "type"];
+
+/// The cases that are violations.
+fn cases() -> Vec<Case> {
+    let cases = all_cases().into_iter();
+    cases.filter(|case| !case.is_open).collect()
+}
+
+fn all_cases() -> Vec<Case> {
+    let documented = documented();
+    let mut cases = Vec::new();
+    for (path, field) in fields() {
+        // These are left to the rules between fields.
+        let ruled = ["kind", "run_user", "priority"].contains(&field.name)
+            || path == "algorithm.command"
+            || path.ends_with("algorithm.local_code_dir");
+        // Tasks have no data sets; the schema is that of the inputs of jobs.
+        let of_dataset = path.starts_with("tasks") && path.contains(".dataset.");
+        if ruled || of_dataset {
+            continue;
+        }
+        let with = |path: &str, value: Value| {
+            let mut body = base(path);
+            *slot(&mut body, path) = value;
+            body
+        };
+        let there = slot(&mut base(&path), &path).clone();
+        for limit in LIMITS.iter().filter(|limit| limit.schema == field.schema) {
+            let path = match limit.field.strip_prefix(field.name) {
+                Some(suffix @ ("" | "[]" | "{}")) => format!("{path}{suffix}"),
+                _ => continue,
+            };
+            let Some((beyond, within)) = around(limit.rule, &there) else {
+                continue;
+            };
+            cases.push(Case {
+                body: with(&path, beyond),
+                rule: documented[&path].1.clone(),
+                kept: within.map(|value| with(&path, value)),
+                is_open: false,
+                path,
+            });
+        }
+        let (suffix, shape) = match field.shape {
+            Shape::List(inner) => ("[]", *inner),
+            shape => ("", shape),
+        };
+        if let Shape::OneOf(values) = shape {
+            let holds = documented[&path].0.trim_start_matches("list of: ");
+            let path = format!("{path}{suffix}");
+            cases.push(Case {
+                body: with(&path, "other".into()),
+                rule: holds.to_owned(),
+                kept: values.last().map(|value| with(&path, (*value).into())),
+                is_open: !CLOSED.contains(&field.name),
+                path,
+            });
+        }
+        if field.required {
+            let kept = base(&path);
+            cases.push(Case {
+                body: with(&path, Value::Null),
+                rule: match (field.schema, field.name) {
+                    ("InputRequest", "name") => "an input has a name, unless the job tunes a model",
+                    _ => "it is required",
+                }
+                .into(),
+                kept: (!there.is_null()).then_some(kept),
+                is_open: false,
+                path,
+            });
+        }
+    }
+    cases
+}
+
+#[test]
+fn each_limit_is_broken_alone_and_kept() {
+    let cases = cases();
+    assert_eq!(cases.len(), 103);
+    let mut wrong = Vec::new();
+    for case in cases {
+        let path = shown(&case.path);
+        let hidden = path.contains("environments") || path.contains("task_env");
+        let value = slot(&mut case.body.clone(), &case.path).clone();
+        let value = Some(&value).filter(|value| !value.is_null() && !hidden);
+        let report = job(&case.body).check();
+        let as_expected = match report.violations.as_slice() {
+            [said] => {
+                said.field() == path
+                    && said.rule() == case.rule
+                    && said.value() == value
+                    && said.code().is_some()
+            }
+            _ => false,
+        };
+        if !as_expected {
+            wrong.push(format!("{path}: {}:\n{report}", case.rule));
+        }
+        if let Some(kept) = case.kept {
+            let report = job(&kept).check();
+            if report.violations.iter().any(|said| said.field() == path) {
+                wrong.push(format!("{path} within its limit: {report}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn other_values_of_an_open_list_are_warnings() {
+    let mut count = 0;
+    for case in all_cases().into_iter().filter(|case| case.is_open) {
+        count += 1;
+        let report = job(&case.body).check();
+        assert_eq!(report.violations, [], "{}", case.path);
+        let path = shown(&case.path);
+        let said = format!(
+            "{path} = \"other\": must be {} as far as documents say (the service may know more); check \
+             the spelling",
+            case.rule
+        );
+        let warnings: Vec<_> = report.warnings.iter().map(ToString::to_string).collect();
+        assert!(warnings.contains(&said), "{said}\n{report}");
+        let kept = job(&case.kept.unwrap()).check();
+        assert!(
+            kept.warnings.iter().all(|said| said.field() != path),
+            "{path} within its limit: {kept}"
+        );
+    }
+    assert_eq!(count, 21);
+}
+
+#[tokio::test]
+async fn the_emulator_refuses_each_with_the_same_code() {
+    let site = Site::start().await;
+    for case in cases() {
+        if OWN_CASES.contains(&case.path.as_str()) {
+            continue;
+        }
+        let jobs = site.client.training_jobs();
+        let job = jobs.from_value(&case.body).unwrap();
+        let code = job.check().violations[0].code().unwrap();
+        let error = refused(job.unchecked().submit().await);
+        assert_eq!(error.code(), Some(code), "{}: {error}", case.path);
+        // Most codes are the same: it must be this field that is refused.
+        let field = shown(case.path.trim_end_matches("{}"));
+        let named = error.message().is_some_and(|said| said.contains(&field));
+        assert!(named || code != "ModelArts.2788", "{field}: {error}");
+    }
+}

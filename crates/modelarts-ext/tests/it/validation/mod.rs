@@ -1,0 +1,5 @@
+//! Checks of a job before it is sent.
+
+mod known_specs;
+mod limits;
+mod rules;

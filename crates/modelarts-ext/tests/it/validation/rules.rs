@@ -1,0 +1,403 @@
+//! The rules of the check, each broken alone and kept at its limit.
+
+use std::time::Duration;
+
+use modelarts_ext::{Cloud, CreateJob, ErrorKind, Report, Volume};
+use serde_json::{Value, json};
+
+use crate::support::{
+    create_job::{client, job, violations, warnings},
+    rule_cases::{cases, patched, plain},
+};
+
+#[test]
+fn each_rule_is_broken_alone_and_kept_at_its_limit() {
+    let cases = cases();
+    assert_eq!(cases.len(), 156);
+    for case in cases {
+        let (breaks, keeps) = (job(&case.breaks), job(&case.keeps));
+        if case.is_advice {
+            // A warning keeps no job from being sent.
+            assert!(breaks.check().is_ok(), "{}", case.name);
+            assert_eq!(warnings(&breaks), [case.says], "{}", case.name);
+            assert_eq!(warnings(&keeps), [""; 0], "{}", case.name);
+        } else {
+            assert_eq!(violations(&breaks), [case.says], "{}", case.name);
+        }
+        assert_eq!(violations(&keeps), [""; 0], "{}", case.name);
+    }
+}
+
+#[test]
+fn a_plain_job_breaks_nothing() {
+    assert_eq!(job(&plain()).check(), Report::default());
+}
+
+#[test]
+fn beside_tasks_a_spec_needs_no_place_of_its_own() {
+    let spec = |pool: Value, flavor: Value| {
+        let patch = json!({
+            "algorithm": null,
+            "tasks": [{"task_resource": {"pool_id": pool, "flavor_id": flavor, "node_count": 1}}],
+            "spec": {
+                "resource": null,
+                "volumes": [{"nfs": {"nfs_server_path": "10.0.0.5:/a", "local_path": "/mnt/a"}}],
+            },
+        });
+        violations(&job(&patched(&plain(), &patch)))
+    };
+    assert_eq!(spec("pool-1".into(), Value::Null), [""; 0]);
+    assert_eq!(
+        spec(Value::Null, "modelarts.vm.cpu.8u".into()),
+        [
+            "spec.volumes[0].nfs = {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
+             SFS Turbo needs a dedicated pool (ModelArts.2788); run in a dedicated pool"
+        ]
+    );
+}
+
+#[test]
+fn a_job_has_at_most_100_variables() {
+    let variables =
+        |count: usize| (0..count).fold(job(&plain()), |job, n| job.env(format!("A{n}"), "secret"));
+    assert_eq!(violations(&variables(100)), [""; 0]);
+    assert_eq!(
+        violations(&variables(101)),
+        [
+            "algorithm.environments (its value is not shown): at most 100 entries \
+             (ModelArts.2788); change it so that it keeps to the limit"
+        ]
+    );
+}
+
+#[test]
+fn variables_of_tuning_have_limits_and_are_not_shown() {
+    let tuning = |env: Value| {
+        let patch = json!({
+            "algorithm": null, "train_type": "SFT",
+            "ftjob_config": {"ft_job_uuid": "u", "task_env": {"envs": [env]}},
+        });
+        job(&patched(&plain(), &patch))
+    };
+    let long = "s".repeat(1001);
+    assert_eq!(
+        violations(&tuning(json!({"value": "s".repeat(1000)}))),
+        [""; 0]
+    );
+    assert_eq!(
+        violations(&tuning(
+            json!({"value": long, "used_steps": ["x".repeat(101)]})
+        )),
+        [
+            "ftjob_config.task_env.envs[0].used_steps[0] (its value is not shown): at most 100 \
+             characters (ModelArts.2788); change it so that it keeps to the limit",
+            "ftjob_config.task_env.envs[0].value (its value is not shown): at most 1000 characters \
+             (ModelArts.2788); change it so that it keeps to the limit",
+        ]
+    );
+}
+
+#[test]
+fn a_secret_hyper_parameter_is_not_shown() {
+    let constraint = json!({"type": "Integer", "sensitive": true});
+    let parameter = json!({"name": "pin", "value": "hunter2", "constraint": constraint});
+    let patch = json!({"algorithm": {"parameters": [parameter]}});
+    assert_eq!(
+        violations(&job(&patched(&plain(), &patch))),
+        [
+            "algorithm.parameters[0].value (its value is not shown): the value is of the type of \
+             the hyper-parameter (ModelArts.2768); correct the value"
+        ]
+    );
+}
+
+/// Twenty rules at once, through the builder.
+fn twenty() -> CreateJob {
+    client()
+        .training_jobs()
+        .create("not a name")
+        .description("x".repeat(257))
+        .annotation("jupyter-lab/enable", "yes")
+        .auto_restart(9)
+        .preset_image("PyTorch", "pytorch_1.8.0")
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/other/train.sh")
+        .command("a\nb")
+        .local_code_dir("/opt")
+        .env("1A", "secret")
+        .env("B", "$A")
+        .env("C", "$B")
+        .working_dir("code")
+        .run_user(65_536)
+        .nodes(0)
+        .parameter("a b", 1)
+        .input("data url", "s3://bucket/data/")
+        .input("data_url", "obs://bucket/data/")
+        .volume(Volume::nfs("10.0.0.1:/", "/cache"))
+        .priority(2)
+        .auto_stop(Duration::from_secs(90 * 60))
+        .tensorboard([""; 0])
+}
+
+#[tokio::test]
+async fn twenty_broken_rules_are_all_heard_of() {
+    let lines = violations(&twenty());
+    let fields: Vec<_> = lines
+        .iter()
+        .map(|line| line.split([' ', ':']).next().unwrap())
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "metadata.description",
+            "metadata.name",
+            "spec.auto_stop.duration",
+            "spec.resource.node_count",
+            r#"metadata.annotations["fault-tolerance/job-retry-num"]"#,
+            "algorithm.boot_file",
+            "algorithm.boot_file",
+            "algorithm.engine.run_user",
+            "algorithm.local_code_dir",
+            "algorithm.working_dir",
+            r#"algorithm.environments["1A"]"#,
+            r#"algorithm.environments["B"]"#,
+            r#"algorithm.environments["C"]"#,
+            "algorithm.parameters[0].name",
+            "algorithm.inputs[0].name",
+            "algorithm.inputs[0].remote.obs.obs_url",
+            "spec.resource.flavor_id",
+            "spec.volumes[0].nfs",
+            "spec.volumes[0].nfs.local_path",
+            "algorithm.summary.data_sources",
+        ]
+    );
+    assert_eq!(
+        lines[2],
+        "spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"
+    );
+
+    // Advice is not among them.
+    let advised: Vec<_> = warnings(&twenty());
+    let advised: Vec<_> = advised
+        .iter()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(
+        advised,
+        [
+            r#"metadata.annotations["jupyter-lab/enable"]"#,
+            "algorithm.command",
+            "algorithm.command",
+            "spec.schedule_policy.priority",
+        ]
+    );
+
+    // The error says the same, and nothing was sent: there is nobody at that address.
+    let error = twenty().submit().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.attempts(), 0);
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the job breaks 20 rules, so nothing was sent:\n  {}",
+            lines.join("\n  ")
+        )
+    );
+    assert_eq!(error.violations(), twenty().check().violations);
+    assert!(!error.to_string().contains("secret"));
+    let violation = &error.violations()[1];
+    assert_eq!(violation.field(), "metadata.name");
+    assert_eq!(violation.value(), Some(&json!("not a name")));
+    assert_eq!(violation.rule(), "1 to 64 letters, digits, _ and -");
+    assert_eq!(violation.code(), Some("ModelArts.2788"));
+    assert_eq!(
+        violation.advice(),
+        "change it so that it keeps to the limit"
+    );
+}
+
+#[test]
+fn half_an_hour_more_is_no_request_of_the_generated_type() {
+    let job = job(&plain()).auto_stop(Duration::from_secs(90 * 60));
+    let error = job.request().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(
+        error.to_string().starts_with("spec.auto_stop.duration: "),
+        "{error}"
+    );
+    assert_eq!(
+        violations(&job),
+        ["spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"]
+    );
+}
+
+#[test]
+fn clouds_have_rules_of_their_own() {
+    let both = |patch: Value| {
+        let job = job(&patched(&plain(), &patch));
+        let count = |cloud| job.clone().cloud(cloud).check().violations.len();
+        (count(Cloud::Otc), count(Cloud::Huawei))
+    };
+    let retries =
+        |n: &str| json!({"metadata": {"annotations": {"fault-tolerance/job-retry-num": n}}});
+    assert_eq!(both(retries("4")), (1, 0));
+    assert_eq!(both(retries("128")), (1, 0));
+    assert_eq!(both(retries("129")), (1, 1));
+    assert_eq!(both(json!({"kind": "hetero_job"})), (1, 0));
+    assert_eq!(both(json!({"kind": "other_job"})), (1, 1));
+    let local = |path: &str| json!({"algorithm": {"local_code_dir": path}});
+    assert_eq!(both(local("/home/ma-user/modelarts")), (0, 1));
+    assert_eq!(both(local("/home/ma-user/infer/code")), (0, 1));
+    assert_eq!(both(local("/home/ma-user/modelarts/user-job-dir")), (0, 0));
+    assert_eq!(both(local("/home/")), (0, 0));
+    let federated =
+        json!({"kind": "federated_pool_job", "spec": {"resource": {"flavor_id": null}}});
+    assert_eq!(both(federated), (2, 1));
+    let federated = json!({
+        "kind": "federated_pool_job",
+        "spec": {"resource": {"flavor_id": null, "pool_group_id": "g"}},
+    });
+    assert_eq!(both(federated), (1, 0));
+}
+
+fn warnings_of(patch: Value) -> Vec<String> {
+    let report = job(&patched(&plain(), &patch)).check();
+    assert_eq!(report.violations, []);
+    report.warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn recommendations_are_warnings() {
+    let channel =
+        |name: &str, path: &str| json!({"name": name, "remote": {"obs": {"obs_url": path}}});
+    let algorithm = |algorithm: Value| json!({"algorithm": algorithm});
+    let inputs = json!([channel("data", "obs://bucket/data/")]);
+    assert_eq!(
+        warnings_of(algorithm(json!({"inputs": inputs}))),
+        ["algorithm.inputs[0].name = \"data\": data_url is the recommended name of an input"]
+    );
+    let outputs = json!([channel("result", "obs://bucket/out/")]);
+    assert_eq!(
+        warnings_of(algorithm(json!({"outputs": outputs}))),
+        ["algorithm.outputs[0].name = \"result\": train_url is the recommended name of an output"]
+    );
+    // One of the recommended name is enough.
+    let inputs = json!([
+        channel("more", "obs://bucket/a/"),
+        channel("data_url", "obs://bucket/b/")
+    ]);
+    assert_eq!(warnings_of(algorithm(json!({"inputs": inputs}))), [""; 0]);
+    // Algorithms that the service keeps have names of their own.
+    let stored = json!({"id": "a", "code_dir": null, "boot_file": null, "engine": null,
+        "inputs": [channel("data", "obs://bucket/data/")]});
+    assert_eq!(warnings_of(algorithm(stored)), [""; 0]);
+
+    let output = |path: &str| algorithm(json!({"outputs": [channel("train_url", path)]}));
+    assert_eq!(warnings_of(output("obs://bucket/out/")), [""; 0]);
+    assert_eq!(
+        warnings_of(output("obs://bucket/")),
+        [
+            "algorithm.outputs[0].remote.obs.obs_url = \"obs://bucket/\": an empty folder is \
+             recommended for an output, not a whole bucket"
+        ]
+    );
+    assert_eq!(
+        warnings_of(output("/bucket/code/out")),
+        [
+            "algorithm.outputs[0].remote.obs.obs_url = \"/bucket/code/out\": an empty folder is \
+             recommended for an output; this one meets code, data or another output"
+        ]
+    );
+    let logs = json!({"spec": {"log_export_path": {"obs_url": "obs://bucket/code/"}}});
+    assert_eq!(
+        warnings_of(logs),
+        [
+            "spec.log_export_path.obs_url = \"obs://bucket/code/\": an empty folder is recommended \
+             for the logs; this one meets code, data or another output"
+        ]
+    );
+    let mut again = channel("train_url", "obs://bucket/code/out/");
+    again["prefetch_to_local"] = true.into();
+    assert_eq!(
+        warnings_of(algorithm(json!({"outputs": [again]}))),
+        [
+            "algorithm.outputs[0].prefetch_to_local = true: no document names the field for \
+             predownload; see to it that the files are there"
+        ]
+    );
+    let meet = json!({
+        "inputs": [channel("data_url", "obs://bucket/a/")],
+        "parameters": [{"name": "data_url", "value": "1"}],
+    });
+    assert_eq!(
+        warnings_of(algorithm(meet)),
+        [
+            "algorithm.parameters[0].name = \"data_url\": an input, an output or a hyper-parameter \
+             of this name becomes the same argument"
+        ]
+    );
+    let pool = json!({"spec": {
+        "resource": {"pool_id": "p", "flavor_id": null},
+        "schedule_policy": {"priority": 3},
+    }});
+    assert_eq!(
+        warnings_of(pool),
+        ["spec.schedule_policy.priority = 3: priority 3 needs a permission of its own"]
+    );
+    let dataset = json!({"id": "d", "version_id": "v", "obs_url": "obs://bucket/d/"});
+    let input = json!({"name": "data_url", "remote": {"dataset": dataset}});
+    assert_eq!(
+        warnings_of(algorithm(json!({"name": "mine", "inputs": [input]}))),
+        [
+            "algorithm.inputs[0].remote.dataset.obs_url = \"obs://bucket/d/\": the service fills \
+             this in; leave it out",
+            "algorithm.name = \"mine\": the service fills this in; leave it out",
+        ]
+    );
+    let in_image = json!({
+        "code_dir": "file:///code", "boot_file": "file:///code/a.py", "local_code_dir": "/home/a",
+    });
+    assert_eq!(
+        warnings_of(algorithm(in_image)),
+        ["algorithm.local_code_dir = \"/home/a\": it has no effect on code that lies in the image"]
+    );
+    let input = |path: &str| algorithm(json!({"inputs": [channel("data_url", path)]}));
+    assert_eq!(
+        warnings_of(input("/home/me/data")),
+        [
+            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home in \
+             OBS, not a path on a machine; write obs:// if that is meant, or upload the files"
+        ]
+    );
+    assert_eq!(warnings_of(input("obs://home/me/data")), [""; 0]);
+    let volume = |server: &str| {
+        let volume = json!({"nfs": {"nfs_server_path": server, "local_path": "/mnt/a"}});
+        let resource = json!({"pool_id": "p", "flavor_id": null});
+        warnings_of(json!({"spec": {"resource": resource, "volumes": [volume]}}))
+    };
+    assert_eq!(volume("10.0.0.5:/share"), [""; 0]);
+    assert_eq!(
+        volume("10.0.0.5"),
+        [
+            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": a file system is named by its \
+             server and a path, such as 10.0.0.5:/share"
+        ]
+    );
+    let search = json!({"reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}]});
+    assert_eq!(
+        warnings_of(algorithm(json!({"policies": {"auto_search": search}}))),
+        [
+            "algorithm.policies.auto_search.search_params is missing: the search varies nothing; \
+             say what it varies, or leave it out"
+        ]
+    );
+    let annotations =
+        json!({"metadata": {"annotations": {"tensorboard/enabled": "true", "team": "a"}}});
+    assert_eq!(
+        warnings_of(annotations),
+        [
+            "metadata.annotations[\"tensorboard/enabled\"] = \"true\": no such annotation is known; \
+             did you mean tensorboard/enable?"
+        ]
+    );
+}

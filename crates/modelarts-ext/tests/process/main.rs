@@ -1,0 +1,24 @@
+//! Tests of what a whole process shares: its variables, its `tracing` subscriber and the TLS
+//! provider that it has chosen.
+//!
+//! A test that sets a variable or a subscriber runs in a child process, alone. No test of this
+//! program may choose a TLS provider.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod captured_log;
+mod child;
+mod fault_matrix;
+mod logging;
+mod masking;
+mod proxy;
+#[allow(dead_code, reason = "the other test program uses the rest of it")]
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(feature = "rustls")]
+mod tls;

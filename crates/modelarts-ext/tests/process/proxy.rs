@@ -1,0 +1,94 @@
+//! What goes to this machine does not go through a proxy.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use modelarts_ext::{Client, Credentials, RetryPolicy};
+
+use crate::{
+    child::{child, is_child},
+    support::{clock::TestClock, errors::refused, site::Site},
+};
+
+/// A proxy that hangs up on everybody; and the first lines that it was sent.
+fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&lines);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut line = String::new();
+            let _ = BufReader::new(stream.unwrap()).read_line(&mut line);
+            seen.lock().unwrap().push(line);
+        }
+    });
+    (url, lines)
+}
+
+fn variables(proxy: &str) -> Vec<(&str, &str)> {
+    [
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ]
+    .map(|name| (name, proxy))
+    .into_iter()
+    .chain([("NO_PROXY", ""), ("no_proxy", "")])
+    .collect()
+}
+
+#[tokio::test]
+async fn loopback_goes_past_proxies() {
+    if is_child() {
+        let site = Site::start().await;
+        let port = site.emulator.url().rsplit(':').next().unwrap_or_default();
+        for host in ["127.0.0.1", "localhost"] {
+            let client = site.client().endpoint(format!("http://{host}:{port}"));
+            let client = client.build().unwrap();
+            let jobs = client.training_jobs().list().collect(1).await.unwrap();
+            assert_eq!(jobs.len(), 0);
+        }
+        assert_eq!(site.count("ListTrainingJobs"), (2, 2));
+        return;
+    }
+    let (url, lines) = proxy();
+    child("proxy::loopback_goes_past_proxies", &variables(&url));
+    assert_eq!(*lines.lock().unwrap(), [""; 0]);
+}
+
+/// Shows that the variables of the other test do something.
+#[tokio::test]
+async fn other_hosts_are_reached_through_proxies() {
+    if is_child() {
+        let client = Client::builder()
+            .endpoint("https://modelarts.invalid")
+            .project_id("p")
+            .credentials(Credentials::keys("AK", "SK"))
+            .clock(TestClock::new())
+            .timeout(Duration::from_secs(3600))
+            .retry(RetryPolicy::none())
+            .build()
+            .unwrap();
+        let error = refused(client.training_jobs().list().collect(1).await);
+        assert_eq!(error.kind(), modelarts_ext::ErrorKind::Connection);
+        return;
+    }
+    let (url, lines) = proxy();
+    child(
+        "proxy::other_hosts_are_reached_through_proxies",
+        &variables(&url),
+    );
+    assert_eq!(
+        *lines.lock().unwrap(),
+        ["CONNECT modelarts.invalid:443 HTTP/1.1\r\n"]
+    );
+}

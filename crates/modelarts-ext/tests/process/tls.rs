@@ -1,0 +1,284 @@
+//! Real handshakes with a server that has a certificate of its own authority.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use tokio::{io::AsyncWriteExt, net::TcpListener};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::{CryptoProvider, ring},
+        pki_types::{PrivateKeyDer, pem::PemObject},
+    },
+};
+
+use crate::{
+    child::{child, is_child},
+    support::{
+        clock::TestClock,
+        errors::{message, refused},
+        server::read_request,
+        site::Site,
+    },
+};
+
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).unwrap();
+        Self {
+            pem: certificate.pem(),
+            issuer: Issuer::new(params, key),
+        }
+    }
+
+    /// A server with a certificate for these names, that answers every request
+    /// with an empty list.
+    async fn server(&self, names: &[&str]) -> TlsServer {
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let params = CertificateParams::new(names).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let private = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let handshakes = Arc::new(AtomicUsize::new(0));
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (done, seen) = (Arc::clone(&handshakes), Arc::clone(&connections));
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                seen.fetch_add(1, Ordering::SeqCst);
+                let Ok(mut stream) = acceptor.accept(stream).await else {
+                    continue;
+                };
+                done.fetch_add(1, Ordering::SeqCst);
+                read_request(&mut stream).await.unwrap();
+                let body = r#"{"total":0,"count":0,"limit":50,"offset":0,"items":[]}"#;
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+                     connection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                let _ = stream.write_all(answer.as_bytes()).await;
+                let _ = stream.shutdown().await;
+            }
+        });
+        TlsServer {
+            port,
+            handshakes,
+            connections,
+        }
+    }
+}
+
+struct TlsServer {
+    port: u16,
+    handshakes: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl TlsServer {
+    fn client(&self, host: &str) -> ClientBuilder {
+        Client::builder()
+            .endpoint(format!("https://{host}:{}", self.port))
+            .project_id("p")
+            .credentials(Credentials::keys("AK", "SK"))
+            .clock(TestClock::new())
+            .timeout(Duration::from_secs(3600))
+    }
+
+    fn counts(&self) -> (usize, usize) {
+        (
+            self.connections.load(Ordering::SeqCst),
+            self.handshakes.load(Ordering::SeqCst),
+        )
+    }
+}
+
+/// Nothing in this process has chosen a provider, and nothing that is done here
+/// may do so for the user's program.
+fn no_default_provider() {
+    assert!(CryptoProvider::get_default().is_none());
+}
+
+#[tokio::test]
+async fn an_added_root_is_trusted() {
+    no_default_provider();
+    let authority = Authority::new("ours");
+    let server = authority.server(&["localhost", "127.0.0.1"]).await;
+    for (host, done) in [("localhost", 1), ("127.0.0.1", 2)] {
+        let client = server.client(host).root_certificate(authority.pem.clone());
+        let client = client.build().unwrap();
+        let jobs = client.training_jobs().list().collect(10).await.unwrap();
+        assert_eq!(jobs.len(), 0);
+        assert_eq!(server.counts(), (done, done));
+    }
+    // Several in one file, and others beside it.
+    let bundle = format!("{}{}", Authority::new("another").pem, authority.pem);
+    let client = server
+        .client("localhost")
+        .root_certificate(Authority::new("another").pem)
+        .root_certificate(bundle);
+    let client = client.build().unwrap();
+    client.training_jobs().list().collect(10).await.unwrap();
+    assert_eq!(server.counts(), (3, 3));
+    no_default_provider();
+}
+
+#[tokio::test]
+async fn another_authority_is_refused_and_not_tried_again() {
+    no_default_provider();
+    let authority = Authority::new("ours");
+    let server = authority.server(&["localhost"]).await;
+    let place = format!("https://localhost:{}", server.port);
+    let clients = [
+        server.client("localhost"),
+        server
+            .client("localhost")
+            .root_certificate(Authority::new("another").pem),
+    ];
+    for (client, connections) in clients.into_iter().zip(1..) {
+        let client = client.build().unwrap();
+        let error = refused(client.training_jobs().list().collect(10).await);
+        assert_eq!(
+            message(&error),
+            format!(
+                "ListTrainingJobs: cannot connect to {place}: invalid peer \
+                 certificate: UnknownIssuer"
+            )
+        );
+        assert_eq!(error.kind(), ErrorKind::Connection);
+        assert_eq!(error.attempts(), 1);
+        assert_eq!(server.counts(), (connections, 0));
+        assert!(!error.is_retryable());
+    }
+    no_default_provider();
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_refused() {
+    let authority = Authority::new("ours");
+    let server = authority.server(&["elsewhere.test"]).await;
+    let place = format!("https://localhost:{}", server.port);
+    let client = server.client("localhost").root_certificate(authority.pem);
+    let error = refused(
+        client
+            .build()
+            .unwrap()
+            .training_jobs()
+            .list()
+            .collect(10)
+            .await,
+    );
+    assert_eq!(
+        message(&error),
+        format!(
+            "ListTrainingJobs: cannot connect to {place}: invalid peer \
+             certificate: certificate not valid for name \"localhost\"; certificate is only valid \
+             for DnsName(\"elsewhere.test\")"
+        )
+    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(error.attempts(), 1);
+    assert_eq!(server.counts(), (1, 0));
+}
+
+#[test]
+fn a_root_certificate_that_is_none_is_told() {
+    let client = || {
+        Client::builder()
+            .endpoint("https://localhost")
+            .project_id("p")
+            .credentials(Credentials::keys("AK", "SK"))
+    };
+    let good = Authority::new("another").pem;
+    let cut = &good[..good.len() / 2];
+    let broken = good.replacen("MII", "M*I", 1);
+    for (pem, text) in [
+        ("", "the root certificate holds no certificate in PEM form"),
+        (
+            "hello",
+            "the root certificate holds no certificate in PEM form",
+        ),
+        (cut, "the root certificate is cut off or is no valid PEM"),
+        (
+            &broken,
+            "the root certificate is cut off or is no valid PEM",
+        ),
+        (
+            &KeyPair::generate().unwrap().serialize_pem(),
+            "the root certificate holds no certificate in PEM form",
+        ),
+    ] {
+        let error = refused(client().root_certificate(pem).build());
+        assert_eq!(message(&error), text);
+        assert_eq!(error.kind(), ErrorKind::Config);
+    }
+    // A good one does not make up for a bad one.
+    let both = client().root_certificate(good).root_certificate("hello");
+    assert_eq!(refused(both.build()).kind(), ErrorKind::Config);
+    no_default_provider();
+}
+
+/// Certificates of the platform are needed for https only.
+#[tokio::test]
+async fn http_on_loopback_needs_no_certificates() {
+    if is_child() {
+        let site = Site::start().await;
+        site.client.training_jobs().list().collect(1).await.unwrap();
+        no_default_provider();
+        return;
+    }
+    child(
+        "tls::http_on_loopback_needs_no_certificates",
+        &[
+            ("SSL_CERT_FILE", "/nonexistent"),
+            ("SSL_CERT_DIR", "/nonexistent"),
+        ],
+    );
+}
+
+/// On such a machine an added root is enough for https.
+#[tokio::test]
+async fn an_added_root_is_enough() {
+    if is_child() {
+        let authority = Authority::new("ours");
+        let server = authority.server(&["localhost"]).await;
+        let client = server.client("localhost").root_certificate(authority.pem);
+        let client = client.build().unwrap();
+        client.training_jobs().list().collect(10).await.unwrap();
+        assert_eq!(server.counts(), (1, 1));
+        return;
+    }
+    child(
+        "tls::an_added_root_is_enough",
+        &[
+            ("SSL_CERT_FILE", "/nonexistent"),
+            ("SSL_CERT_DIR", "/nonexistent"),
+        ],
+    );
+}

@@ -1,0 +1,19 @@
+//! Faults of the emulator, and the operations that they strike.
+
+use modelarts_emulator::Fault;
+
+pub(crate) const LIST: &str = "ListTrainingJobs";
+pub(crate) const SHOW: &str = "ShowTrainingJobDetails";
+pub(crate) const CREATE: &str = "CreateTrainingJob";
+pub(crate) const STOP: &str = "StopTrainingJob";
+pub(crate) const DELETE: &str = "DeleteTrainingJob";
+
+/// An answer of this status without an error code.
+pub(crate) fn status(status: u16, retry_after: Option<u64>) -> Fault {
+    Fault::Status {
+        status,
+        retry_after,
+        error_code: None,
+        error_msg: None,
+    }
+}

@@ -1,0 +1,93 @@
+//! The cases of `rules.yaml`.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) breaks: Value,
+    /// The line of the check.
+    pub(crate) says: String,
+    /// True for a rule that is only advice.
+    pub(crate) is_advice: bool,
+    pub(crate) keeps: Value,
+}
+
+/// A job that breaks nothing.
+pub(crate) fn plain() -> Value {
+    file()["plain"].clone()
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let file = file();
+    let plain = &file["plain"];
+    let text = |case: &Value, key: &str| case[key].as_str().unwrap().to_owned();
+    let cases = file["cases"].as_array().unwrap().iter();
+    cases
+        .map(|case| Case {
+            name: text(case, "name"),
+            breaks: patched(plain, &case["breaks"]),
+            says: text(
+                case,
+                if case["warns"].is_null() {
+                    "says"
+                } else {
+                    "warns"
+                },
+            ),
+            is_advice: !case["warns"].is_null(),
+            keeps: patched(plain, &case["keeps"]),
+        })
+        .collect()
+}
+
+fn file() -> &'static Value {
+    static FILE: LazyLock<Value> = LazyLock::new(|| {
+        let mut file: Value = serde_saphyr::from_str(include_str!("../cases/rules.yaml")).unwrap();
+        expand(&mut file);
+        file
+    });
+    &FILE
+}
+
+/// `plain` with a merge patch.
+pub(crate) fn patched(plain: &Value, patch: &Value) -> Value {
+    let Value::Object(changes) = patch else {
+        return patch.clone();
+    };
+    let mut members = plain.as_object().cloned().unwrap_or_default();
+    for (name, change) in changes {
+        if change.is_null() {
+            members.remove(name);
+        } else {
+            let before = members.remove(name).unwrap_or_default();
+            members.insert(name.clone(), patched(&before, change));
+        }
+    }
+    Value::Object(members)
+}
+
+fn expand(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = repeated(text),
+        Value::Array(items) => items.iter_mut().for_each(expand),
+        Value::Object(members) => {
+            let old = std::mem::take(members);
+            let new = old.into_iter().map(|(name, mut member)| {
+                expand(&mut member);
+                (repeated(&name), member)
+            });
+            *members = new.collect::<Map<_, _>>();
+        }
+        _ => {}
+    }
+}
+
+fn repeated(text: &str) -> String {
+    let count = text.strip_prefix("x*").or_else(|| text.strip_prefix("X*"));
+    match count.and_then(|count| count.parse().ok()) {
+        Some(count) => text[..1].repeat(count),
+        None => text.to_owned(),
+    }
+}
