@@ -2,7 +2,6 @@
 
 mod checks;
 mod clients;
-mod metadata;
 mod pytest;
 pub mod redocly;
 mod schemathesis;
@@ -16,8 +15,6 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-
-pub use checks::cargo;
 
 /// One check.
 pub struct Check {

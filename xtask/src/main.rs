@@ -9,7 +9,9 @@ mod ci;
 mod clients;
 mod dist;
 mod docs;
+mod layers;
 mod live;
+mod metadata;
 mod node;
 mod payload;
 mod readme;
@@ -110,6 +112,15 @@ enum Command {
     Docs,
     /// Makes what a release of the description consists of, in target/dist
     Dist,
+    /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
+    Layers {
+        /// The workspace
+        #[arg(long, value_name = "DIR", default_value_os_t = workspace::root())]
+        root: PathBuf,
+        /// The document with the tables, if it is not CONTRIBUTING.md of the workspace
+        #[arg(long, value_name = "FILE")]
+        tables: Option<PathBuf>,
+    },
     /// Runs every check and ends with a table
     Ci {
         /// Run only this check; may be given more than once
@@ -173,6 +184,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::Docs => docs::run(),
         Command::Dist => dist::run(),
+        Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }
 }

@@ -10,8 +10,12 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis, vitest};
-use crate::{payload, schema, simulate, workspace};
+use super::{Check, Outcome, clients, pytest, redocly, schemathesis, vitest};
+use crate::{
+    metadata::Metadata,
+    payload, schema, simulate,
+    workspace::{self, cargo},
+};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -32,6 +36,11 @@ pub const ALL: &[Check] = &[
                 "-Dwarnings",
             ]))
         },
+    },
+    Check {
+        name: "layers",
+        about: "modules use only what stands below them",
+        run: || passes(&mut itself(["layers"])?),
     },
     Check {
         name: "spec",
@@ -182,13 +191,6 @@ pub fn passes(command: &mut Command) -> Result<Outcome> {
     })
 }
 
-/// cargo, at the root of the workspace.
-pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(workspace::root());
-    command
-}
-
 fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
@@ -239,7 +241,7 @@ fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
 
 fn examples() -> Result<Outcome> {
     const PACKAGE: &str = "modelarts-ext";
-    let examples = Metadata::read()?.examples(PACKAGE);
+    let examples = Metadata::read(&workspace::root())?.examples(PACKAGE);
     if examples.is_empty() {
         return Ok(Outcome::Skipped {
             why: format!("{PACKAGE} has no examples"),
@@ -275,7 +277,7 @@ fn package() -> Result<Outcome> {
     }
     let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
     command.arg("--target-dir").arg(&target);
-    for unpublished in Metadata::read()?.unpublished() {
+    for unpublished in Metadata::read(&workspace::root())?.unpublished() {
         command.args(["--exclude", &unpublished]);
     }
     passes(&mut command)
