@@ -8,8 +8,6 @@ mod prepare;
 mod record;
 mod recorder;
 mod redact;
-#[cfg(test)]
-mod redact_tests;
 mod replay;
 mod shape;
 mod text;
