@@ -4,6 +4,7 @@
 mod compare;
 mod create;
 mod description;
+mod differences;
 mod prepare;
 mod record;
 mod recorder;
