@@ -3,25 +3,19 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
-mod bench;
 mod breaking;
 mod ci;
 mod clients;
 mod dist;
 mod docs;
 mod layers;
-mod live;
 mod metadata;
-mod node;
-mod payload;
+mod programs;
 mod readme;
 mod regenerate;
-mod requests;
-mod schema;
-mod simulate;
 mod snapshots;
 mod spec;
-mod venv;
+mod tools;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -91,7 +85,7 @@ enum Command {
         args: Vec<String>,
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
-    Simulate(simulate::Simulate),
+    Simulate(programs::Simulate),
     /// Records calls to the real service, or compares such a record with what the project knows
     #[command(disable_help_flag = true)]
     Live {
@@ -168,15 +162,15 @@ fn run(command: Command) -> Result<ExitCode> {
             schema,
             files,
             reference,
-        } => payload::run(schema.as_deref(), &files, reference.as_deref()),
-        Command::Schema { description } => schema::run(description.as_deref()),
+        } => programs::payload(schema.as_deref(), &files, reference.as_deref()),
+        Command::Schema { description } => programs::schema(description.as_deref()),
         Command::Breaking { accept: true, .. } => breaking::accept(),
         Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
-        Command::Requests => requests::record(),
-        Command::Bench { args } => bench::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
-        Command::Live { args } => live::run(&args),
+        Command::Requests => programs::requests(),
+        Command::Bench { args } => programs::bench(&args),
+        Command::Simulate(args) => programs::simulate(&args),
+        Command::Live { args } => programs::live(&args),
         Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
             ExitCode::SUCCESS
         } else {

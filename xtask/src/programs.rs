@@ -1,16 +1,143 @@
-//! `cargo xtask simulate`: client, network and emulator in one process, from seeds.
+//! Commands that are programs of their own. What needs the generated types is no part of xtask, so
+//! that this also builds when the description does not compile; what measures needs an optimised
+//! build; what the official SDK sends, a Python program says.
 
 use std::{
-    env,
-    process::{Command, ExitCode},
+    fs,
+    path::{self, Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::workspace;
+use crate::{
+    tools::venv,
+    workspace::{self, cargo, cargo_here},
+};
 
-/// Which seeds, and how many.
+/// A program of the workspace. It runs where the user is, so that files may be relative.
+fn program(options: &[&str], package: &str) -> Command {
+    let mut command = cargo_here();
+    command
+        .args(["run", "--quiet"])
+        .args(options)
+        .args(["--package", package]);
+    command
+        .arg("--manifest-path")
+        .arg(workspace::root().join("Cargo.toml"))
+        .arg("--");
+    command
+}
+
+fn run(command: &mut Command) -> Result<ExitCode> {
+    let status = command.status().context("cargo could not be started")?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Measures with an optimised build.
+pub fn bench(args: &[String]) -> Result<ExitCode> {
+    run(program(&["--release"], "modelarts-bench").args(args))
+}
+
+/// Records calls to the real service, or compares such a record.
+pub fn live(args: &[String]) -> Result<ExitCode> {
+    let mut command = program(&[], "modelarts-live");
+    command.args(args);
+    replace(command)
+}
+
+/// Takes the place of this process, so that Ctrl-C is for the program that deletes a job then.
+#[cfg(unix)]
+fn replace(mut command: Command) -> Result<ExitCode> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec()).context("cargo could not be started")
+}
+
+#[cfg(not(unix))]
+fn replace(mut command: Command) -> Result<ExitCode> {
+    let status = command.status().context("cargo could not be started")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Compares bodies with `schema`; or, from a directory, those that the references print.
+pub fn payload(
+    schema: Option<&str>,
+    files: &[PathBuf],
+    reference: Option<&Path>,
+) -> Result<ExitCode> {
+    let mut command = program(&[], "modelarts-payload");
+    command.args(schema).args(files);
+    if let Some(directory) = reference {
+        command.arg("--reference").arg(directory);
+    }
+    run(&mut command)
+}
+
+/// The command that compares bodies with `schema`; the files follow.
+pub fn payload_command(schema: &str) -> Command {
+    let mut command = program(&[], "modelarts-payload");
+    command.arg(schema);
+    command
+}
+
+/// Compares the types with the description, or with another one.
+pub fn schema(description: Option<&Path>) -> Result<ExitCode> {
+    let mut command = schema_command();
+    if let Some(description) = description {
+        command
+            .arg("--description")
+            .arg(path::absolute(description)?);
+    }
+    run(&mut command)
+}
+
+/// The command that compares the types with the description they are made from.
+pub fn schema_command() -> Command {
+    program(&[], "modelarts-schema")
+}
+
+/// Each script in Python, and the file with what it prints.
+const RECORDS: [(&str, &str); 2] = [
+    ("record.py", "recorded.json"),
+    ("classes.py", "classes.json"),
+];
+
+/// Records again what the official SDK sends, and of which classes it makes what it sends and
+/// receives. The tests of modelarts-api compare our requests and the description with that.
+pub fn requests() -> Result<ExitCode> {
+    let directory = workspace::requests();
+    let python = venv::python("sdk", &directory.join("requirements.txt"))?;
+    for (script, kept) in RECORDS {
+        let output = Command::new(&python)
+            .arg(directory.join(script))
+            .arg(workspace::description())
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("{} could not be started", python.display()))?;
+        ensure!(
+            output.status.success(),
+            "{script} ended with {}",
+            output.status
+        );
+        let file = directory.join(kept);
+        let before = fs::read(&file).unwrap_or_default();
+        let message = match before == output.stdout {
+            true => "is what it was",
+            false => "was rewritten; review the difference, then run the tests of modelarts-api",
+        };
+        fs::write(&file, output.stdout).with_context(|| file.display().to_string())?;
+        println!("{kept} {message}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The seeds of simulations, and how many.
 #[derive(Args)]
 pub struct Simulate {
     /// Run one seed, and print every request and every call
@@ -27,20 +154,14 @@ pub struct Simulate {
     seconds: Option<u64>,
 }
 
-/// Runs them and says how many broke a rule.
-pub fn run(args: &Simulate) -> Result<ExitCode> {
-    let status = command(args)?.status();
-    let status = status.context("cargo could not be started")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+/// Simulates client, network and emulator in one process, and says how many seeds broke a rule.
+pub fn simulate(args: &Simulate) -> Result<ExitCode> {
+    run(&mut simulation(args)?)
 }
 
 /// The command for as many seeds of this commit as this many seconds are enough for.
-pub fn for_seconds(seconds: u64) -> Result<Command> {
-    command(&Simulate {
+pub fn simulation_of(seconds: u64) -> Result<Command> {
+    simulation(&Simulate {
         seed: None,
         seeds: None,
         first: None,
@@ -49,10 +170,8 @@ pub fn for_seconds(seconds: u64) -> Result<Command> {
 }
 
 /// The simulation is a test program, so that it is built of what the tests have built already.
-fn command(args: &Simulate) -> Result<Command> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["test", "--quiet", "--workspace", "--test", "simulation"]);
-    command.current_dir(workspace::root());
+fn simulation(args: &Simulate) -> Result<Command> {
+    let mut command = cargo(["test", "--quiet", "--workspace", "--test", "simulation"]);
     command.args(["--", "--nocapture", "no_seed_breaks_a_rule"]);
     let first = match (args.seed, args.first) {
         (Some(_), _) => None,

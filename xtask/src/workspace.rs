@@ -58,7 +58,12 @@ pub fn requests() -> PathBuf {
 
 /// cargo, at the root of the workspace.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo_here();
     command.args(arguments).current_dir(root());
     command
+}
+
+/// cargo, where the user is.
+pub fn cargo_here() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -10,10 +10,15 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, clients, pytest, redocly, schemathesis, vitest};
+use super::{
+    clients,
+    outcome::{Check, Outcome, passes},
+    pytest, redocly, schemathesis, vitest,
+};
 use crate::{
     metadata::Metadata,
-    payload, schema, simulate,
+    programs,
+    tools::node,
     workspace::{self, cargo},
 };
 
@@ -82,7 +87,7 @@ pub const ALL: &[Check] = &[
     Check {
         name: "schema",
         about: "the generated types are the description",
-        run: || passes(&mut schema::command()),
+        run: || passes(&mut programs::schema_command()),
     },
     Check {
         name: "payload",
@@ -127,7 +132,7 @@ pub const ALL: &[Check] = &[
     Check {
         name: "simulate",
         about: "calls over a failing network keep what they promise",
-        run: || passes(&mut simulate::for_seconds(60)?),
+        run: || passes(&mut programs::simulation_of(60)?),
     },
     Check {
         name: "examples",
@@ -179,18 +184,6 @@ const NO_SCHEMA: &[&str] = &[
     "error_iam_nested.json",
 ];
 
-/// Runs a command and says how it ended.
-pub fn passes(command: &mut Command) -> Result<Outcome> {
-    let status = command
-        .status()
-        .with_context(|| format!("{} could not be started", command.get_program().display()))?;
-    Ok(if status.success() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed(status.to_string())
-    })
-}
-
 fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
@@ -198,8 +191,11 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
 }
 
 fn dist() -> Result<Outcome> {
-    match redocly::unavailable() {
-        Some(why) => Ok(why),
+    match node::unavailable() {
+        Some(why) => Ok(Outcome::Skipped {
+            why,
+            also_in_ci: false,
+        }),
         None => passes(&mut itself(["dist"])?),
     }
 }
@@ -209,7 +205,7 @@ fn payloads() -> Result<Outcome> {
     every_fixture_has_a_schema(&directory)?;
     let mut failed = Vec::new();
     for (schema, files) in FIXTURES {
-        let mut command = payload::command(schema);
+        let mut command = programs::payload_command(schema);
         command.current_dir(&directory).args(*files);
         if passes(&mut command)? != Outcome::Passed {
             failed.push(*schema);
