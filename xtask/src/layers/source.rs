@@ -53,6 +53,14 @@ pub struct Source {
     pub has_hidden_items: bool,
 }
 
+/// Macros whose tokens are a text of Rust, not code of this crate.
+const QUOTES: [&str; 4] = [
+    "quote",
+    "quote_spanned",
+    "parse_quote",
+    "parse_quote_spanned",
+];
+
 /// Reads the text of a file.
 pub fn read(text: &str) -> syn::Result<Source> {
     Ok(Source::of(syn::parse_file(text)?.items))
@@ -170,6 +178,10 @@ impl Source {
                         at += 3;
                     }
                     self.used.insert(path[0].clone());
+                    let last = path.last().map_or("", String::as_str);
+                    if QUOTES.contains(&last) && is_punct(&trees, at + 1, '!') {
+                        at += 2;
+                    }
                     if path.len() > 1 {
                         self.mentions.push(Mention { path, line });
                     }

@@ -109,6 +109,7 @@ fn what_is_no_import_is_left_alone() {
         "//! [`crate::b::B`]\n/// As crate::b::B.\nfn f() {}",
         "fn f(x: S) { x.b::<u8>(); }",
         "pub(in crate::b) fn f() {}",
+        "fn f() { quote! { crate::b::B }; syn::parse_quote!(super::b::B) }",
         "use ::b::B;",
         "use b::B;",
     ] {
