@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace.
+//! The workspace as `cargo metadata` describes it.
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 /// One check.
 pub struct Check {
     pub name: &'static str,
-    /// What it shows, for the headline.
+    /// Shown in the headline.
     pub about: &'static str,
     pub run: fn() -> Result<Outcome>,
 }
@@ -20,7 +20,7 @@ pub enum Outcome {
     Failed(String),
     Skipped {
         why: String,
-        /// Whether CI may skip it too; the reason must then be a good one.
+        /// True if CI may skip it too; the reason must then be a good one.
         also_in_ci: bool,
     },
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{go, java, python, steps::Programs, typescript};
 
-/// How a client is made, and what it runs.
+/// A language, and how a client in it is made.
 pub struct Language {
     pub name: &'static str,
     /// A program that must be there, with what to install if it is not.

@@ -1,12 +1,8 @@
 //! The modules of one crate, read from its files.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::source::{self, Child, Source};
 
@@ -109,7 +105,7 @@ impl Reader<'_> {
                     match found.iter().find(|file| file.exists()) {
                         Some(found) if !is_tests(found) => self.file(found, Some(index), path)?,
                         Some(_) => continue,
-                        None => self.missing(&file, &name)?,
+                        None => bail!("{file}: mod {name}; has no file"),
                     }
                 }
             };
@@ -117,14 +113,10 @@ impl Reader<'_> {
         }
         Ok(index)
     }
-
-    fn missing(&self, file: &str, name: &str) -> Result<usize> {
-        anyhow::bail!("{file}: mod {name}; has no file")
-    }
 }
 
-/// Tests that stand in files of their own, whether or not the module has the attribute.
-fn is_tests(file: &PathBuf) -> bool {
+/// True for tests that stand in a file of their own, even if `mod` has no attribute.
+fn is_tests(file: &Path) -> bool {
     file.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();
         name == "tests.rs" || name.ends_with("_tests.rs")
