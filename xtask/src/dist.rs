@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::ExitCode};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::{docs, regenerate, workspace};
+use crate::{docs, regenerate, tools::redocly, workspace};
 
 const SUMS: &str = "SHA256SUMS";
 
@@ -24,7 +24,7 @@ pub fn run() -> Result<ExitCode> {
         .context("the description has no version")?;
 
     let named = |kind: &str| directory.join(format!("modelarts-openapi-{version}.{kind}"));
-    docs::redocly(&["bundle", "--ext", "json"], &named("json"))?;
+    redocly::make(&["bundle", "--ext", "json"], &named("json"))?;
     docs::build(&named("html"))?;
     let changes = workspace::root().join("openapi/CHANGELOG.md");
     fs::copy(changes, directory.join("CHANGELOG.md"))?;

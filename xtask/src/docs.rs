@@ -1,14 +1,10 @@
 //! `cargo xtask docs`: the reference as one HTML page that loads nothing.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{ci::redocly, node, workspace};
+use crate::{tools::redocly, workspace};
 
 /// What makes a browser load something. The page is one file, so nothing may.
 const LOADS: &[&str] = &[
@@ -32,37 +28,9 @@ pub fn run() -> Result<ExitCode> {
 /// Builds the page in a file.
 pub fn build(page: &Path) -> Result<()> {
     // With the script inside; without this it comes from a server.
-    redocly(&["build-docs", "--inlineBundle"], page)?;
+    redocly::make(&["build-docs", "--inlineBundle"], page)?;
     let html = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     loads_nothing(&html).with_context(|| page.display().to_string())
-}
-
-/// Runs a command of Redocly that makes one file of the description.
-pub fn redocly(command: &[&str], file: &Path) -> Result<()> {
-    if let Some(why) = redocly::unavailable() {
-        bail!("Redocly cannot run: {why:?}");
-    }
-    node::install(
-        &workspace::lint(),
-        redocly::PACKAGE,
-        node::Optional::LeftOut,
-    )?;
-    let directory = file.parent().map(PathBuf::from).unwrap_or_default();
-    fs::create_dir_all(directory)?;
-    let output = redocly::command()
-        .args(command)
-        .arg("../modelarts.yaml")
-        .arg("-o")
-        .arg(file)
-        .output()
-        .context("node could not be started")?;
-    ensure!(
-        output.status.success(),
-        "redocly ended with {}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
 }
 
 fn loads_nothing(html: &str) -> Result<()> {

@@ -3,23 +3,19 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
-mod bench;
 mod breaking;
 mod ci;
 mod clients;
 mod dist;
 mod docs;
-mod live;
-mod node;
-mod payload;
+mod layers;
+mod metadata;
+mod programs;
 mod readme;
 mod regenerate;
-mod requests;
-mod schema;
-mod simulate;
 mod snapshots;
 mod spec;
-mod venv;
+mod tools;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -89,7 +85,7 @@ enum Command {
         args: Vec<String>,
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
-    Simulate(simulate::Simulate),
+    Simulate(programs::Simulate),
     /// Records calls to the real service, or compares such a record with what the project knows
     #[command(disable_help_flag = true)]
     Live {
@@ -110,6 +106,15 @@ enum Command {
     Docs,
     /// Makes what a release of the description consists of, in target/dist
     Dist,
+    /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
+    Layers {
+        /// The workspace
+        #[arg(long, value_name = "DIR", default_value_os_t = workspace::root())]
+        root: PathBuf,
+        /// The document with the tables, if it is not CONTRIBUTING.md of the workspace
+        #[arg(long, value_name = "FILE")]
+        tables: Option<PathBuf>,
+    },
     /// Runs every check and ends with a table
     Ci {
         /// Run only this check; may be given more than once
@@ -152,15 +157,15 @@ fn run(command: Command) -> Result<ExitCode> {
             schema,
             files,
             reference,
-        } => payload::run(schema.as_deref(), &files, reference.as_deref()),
-        Command::Schema { description } => schema::run(description.as_deref()),
+        } => programs::payload(schema.as_deref(), &files, reference.as_deref()),
+        Command::Schema { description } => programs::schema(description.as_deref()),
         Command::Breaking { accept: true, .. } => breaking::accept(),
         Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
-        Command::Requests => requests::record(),
-        Command::Bench { args } => bench::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
-        Command::Live { args } => live::run(&args),
+        Command::Requests => programs::requests(),
+        Command::Bench { args } => programs::bench(&args),
+        Command::Simulate(args) => programs::simulate(&args),
+        Command::Live { args } => programs::live(&args),
         Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
             ExitCode::SUCCESS
         } else {
@@ -168,6 +173,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::Docs => docs::run(),
         Command::Dist => dist::run(),
+        Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The root of the repository that this program was started in.
@@ -48,4 +49,16 @@ pub fn fixtures() -> PathBuf {
 /// The requests of the official SDK, and what records them.
 pub fn requests() -> PathBuf {
     root().join("crates/modelarts-api/tests/requests")
+}
+
+/// cargo, at the root of the workspace.
+pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = cargo_here();
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// cargo, where the user is.
+pub fn cargo_here() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

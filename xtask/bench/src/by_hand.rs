@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::calls::PROJECT;
+use crate::server::PROJECT;
 
 #[derive(Deserialize)]
 pub struct Job {

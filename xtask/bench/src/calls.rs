@@ -5,7 +5,7 @@ use modelarts_ext::{Client, Credentials};
 
 use crate::{
     by_hand,
-    server::Server,
+    server::{JOB_ID, PROJECT, Server},
     timing::{Ratio, Round, Spent, micros},
 };
 
@@ -14,8 +14,6 @@ const ROUNDS: u32 = 51;
 const CALLS: u32 = 1000;
 /// Rounds that are not counted.
 const WARM_UP: u32 = 4;
-pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
-pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
 
 /// Compares `training_jobs().get()` with a get by hand.
 #[tokio::main(flavor = "current_thread")]

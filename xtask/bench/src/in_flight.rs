@@ -6,8 +6,8 @@ use anyhow::{Context, Result, ensure};
 use futures::TryStreamExt;
 
 use crate::{
-    calls::{self, JOB_ID},
-    server::Server,
+    calls,
+    server::{JOB_ID, Server},
     timing::{Ratio, Round, Spent, median},
 };
 

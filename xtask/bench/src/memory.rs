@@ -4,8 +4,8 @@ use anyhow::{Context, Result, ensure};
 use futures::TryStreamExt;
 
 use crate::{
-    calls::{self, JOB_ID},
-    server::Server,
+    calls,
+    server::{JOB_ID, Server},
 };
 use std::time::Duration;
 

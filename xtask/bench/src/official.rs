@@ -5,8 +5,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::{
-    calls::{self, JOB_ID, PROJECT},
-    server::Server,
+    calls,
+    server::{JOB_ID, PROJECT, Server},
     timing::median,
 };
 

@@ -17,6 +17,9 @@ use tokio::net::TcpListener;
 
 use crate::events::page;
 
+/// The project and the id in its paths.
+pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
+pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
 /// A job as the details operation answers it, with the parts that most jobs have.
 pub const JOB: &str = include_str!("job.json");
 

@@ -1,55 +1,15 @@
 //! A transcript against the description, the generated types and the emulator.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use modelarts_payload::{compare::Kind, schemas};
 use serde_json::Value;
 
 use crate::{
     description::{Declared, Description, Operation},
+    differences::{Differences, Party, label, shown},
     replay,
     transcript::{Call, Transcript},
 };
-
-/// The part of the project that differs from the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Party {
-    Description,
-    Types,
-    Emulator,
-}
-
-/// The differences of each operation, and how many calls have each of them.
-#[derive(Default)]
-pub struct Differences(BTreeMap<String, BTreeMap<(Party, String), usize>>);
-
-impl Differences {
-    /// Adds one.
-    pub fn add(&mut self, operation: &str, party: Party, text: String) {
-        let of_operation = self.0.entry(operation.to_owned()).or_default();
-        *of_operation.entry((party, text)).or_default() += 1;
-    }
-
-    fn print(&self) {
-        for (operation, differences) in &self.0 {
-            println!("{operation}");
-            for ((party, text), calls) in differences {
-                let party = match party {
-                    Party::Description => "description",
-                    Party::Types => "types",
-                    Party::Emulator => "emulator",
-                };
-                let times = if *calls > 1 {
-                    format!(" ({calls} calls)")
-                } else {
-                    String::new()
-                };
-                println!("  {party:11}  {text}{times}");
-            }
-        }
-    }
-}
 
 /// Prints the differences, and says whether there are none.
 pub async fn run(description: &Description, transcript: &Transcript) -> Result<bool> {
@@ -73,18 +33,13 @@ pub async fn run(description: &Description, transcript: &Transcript) -> Result<b
     for why in &left_out {
         println!("not replayed: {why}");
     }
-    let count: usize = differences.0.values().map(BTreeMap::len).sum();
+    let count = differences.count();
     println!(
         "{} calls, {} not replayed, {count} differences",
         transcript.calls.len(),
         left_out.len()
     );
     Ok(count == 0)
-}
-
-/// The name that the differences of a call stand under.
-pub fn label(call: &Call) -> &str {
-    call.operation.as_deref().unwrap_or("unknown operation")
 }
 
 fn check(
@@ -180,11 +135,6 @@ fn both(
         }
         Err(error) => say(Party::Types, format!("{prefix}{error:#}")),
     }
-}
-
-/// A place, for a reader.
-pub fn shown(place: &str) -> &str {
-    if place.is_empty() { "(body)" } else { place }
 }
 
 /// A JSON pointer with `*` for the numbers of elements.

@@ -4,12 +4,11 @@
 mod compare;
 mod create;
 mod description;
+mod differences;
 mod prepare;
 mod record;
 mod recorder;
 mod redact;
-#[cfg(test)]
-mod redact_tests;
 mod replay;
 mod shape;
 mod text;

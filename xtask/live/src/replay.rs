@@ -11,8 +11,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    compare::{Differences, Party, label, shown},
     description::Description,
+    differences::{Differences, Party, label, shown},
     shape,
     transcript::{Call, Transcript},
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use modelarts_emulator::StoredJob;
 use modelarts_ext::{Error, Job, LogItem, Outcome};
 
-use crate::users::World;
+use crate::world::World;
 
 /// The job as it is stored, unless it was deleted.
 fn stored(world: &World, id: &str) -> Option<StoredJob> {

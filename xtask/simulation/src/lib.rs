@@ -21,5 +21,6 @@ mod network;
 mod run;
 mod trace;
 mod users;
+mod world;
 
 pub use run::{Run, run};

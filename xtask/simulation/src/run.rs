@@ -19,7 +19,8 @@ use crate::{
     conditions::Conditions,
     network::Network,
     trace::Trace,
-    users::{World, all_users},
+    users::all_users,
+    world::{JOB_WITH_EVENTS, World},
 };
 
 /// How a simulation went.
@@ -41,9 +42,6 @@ pub struct Run {
 
 /// No user stays longer.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// The name of the job that has events from the beginning. It runs until it is stopped, or has
-/// ended.
-pub(crate) const JOB_WITH_EVENTS: &str = "told";
 const TOKEN: &str = "simulation";
 
 /// Runs one simulation on this thread.

@@ -4,28 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use futures::{StreamExt, TryStreamExt, future::join_all};
-use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Error, ErrorKind, Event, Job, LogAccess, LogItem, News};
-use parking_lot::Mutex;
+use modelarts_ext::{ErrorKind, Event, Job, LogItem, News};
 use tokio::time::sleep;
 
 use crate::{
-    checks, clock::SimulatedClock, conditions::Conditions, run::JOB_WITH_EVENTS, trace::Trace,
+    checks,
+    world::{JOB_WITH_EVENTS, World},
 };
-
-/// The parts of a simulation that its users share.
-pub(crate) struct World {
-    pub(crate) emulator: Emulator,
-    pub(crate) client: Client,
-    /// Huawei Cloud, which alone has logs by the numbers of their lines.
-    pub(crate) huawei: bool,
-    pub(crate) clock: SimulatedClock,
-    pub(crate) conditions: Conditions,
-    pub(crate) trace: Trace,
-    /// The name in each create that the service executed, or refused because it had executed one
-    /// of this name before.
-    pub(crate) executed: Arc<Mutex<Vec<String>>>,
-}
 
 /// The deadline of a call that is several, as the client has it by default.
 const CALL: Duration = Duration::from_secs(300);
@@ -35,44 +20,6 @@ const WATCH: Duration = Duration::from_secs(3600);
 
 fn seconds(rng: &mut Rng, below: u64) -> Duration {
     Duration::from_millis(rng.u64(..below * 1000))
-}
-
-impl World {
-    /// A way to read logs that the cloud has.
-    fn log_access(&self, rng: &mut Rng) -> LogAccess {
-        match rng.bool() && self.huawei {
-            true => LogAccess::LineNumbers,
-            false => LogAccess::Preview,
-        }
-    }
-
-    /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
-    /// network.
-    fn ended<T>(
-        &self,
-        what: &str,
-        result: &Result<T, Error>,
-        took: Duration,
-        most: Option<Duration>,
-    ) {
-        match result {
-            Ok(_) => self.trace.note(format_args!("{what}: Ok after {took:?}")),
-            Err(error) => self.trace.note(format_args!("{what}: {error}")),
-        }
-        if let Some(most) = most
-            && took > most
-        {
-            self.trace
-                .fail(format_args!("{what} took {took:?}, and may take {most:?}"));
-        }
-        if let Err(error) = result
-            && self.conditions.is_calm()
-            && !error.is_not_found()
-        {
-            self.trace
-                .fail(format_args!("{what} failed on a calm network: {error}"));
-        }
-    }
 }
 
 /// A user who creates a job, does two things with it at the same time, and reads its events.

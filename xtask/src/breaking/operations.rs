@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Break, changed, entries, follow, said, schemas, strings, used::Ways};
+use super::{
+    change::{Break, must_stay, shown},
+    json::{entries, follow, strings},
+    schemas,
+    usage::Ways,
+};
 
 /// An operation, with the parameters of its path, references followed.
 pub struct Operation<'a> {
@@ -23,7 +28,7 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
         {
             breaks.push(Break {
                 place: format!("security scheme {name}"),
-                what: format!("was {scheme}, is {}", said(now)),
+                what: format!("was {scheme}, is {}", shown(now)),
             });
         }
     }
@@ -117,7 +122,7 @@ fn operation(
         }
     }
     for key in ["x-effect", "security"] {
-        changed(place, key, old.value, new.value, breaks);
+        must_stay(place, key, old.value, new.value, breaks);
     }
     pagination(
         place,
@@ -130,7 +135,11 @@ fn operation(
     if old_tags[0] != new_tags[0] {
         breaks.push(Break {
             place: place.to_owned(),
-            what: format!("tag was {}, is {}", said(&old_tags[0]), said(&new_tags[0])),
+            what: format!(
+                "tag was {}, is {}",
+                shown(&old_tags[0]),
+                shown(&new_tags[0])
+            ),
         });
     }
     for ((location, name), parameter) in &old.parameters {
@@ -149,7 +158,7 @@ fn operation(
             });
         }
         for key in ["style", "explode"] {
-            changed(&place, key, parameter, now, breaks);
+            must_stay(&place, key, parameter, now, breaks);
         }
         let sent = Ways {
             sent: true,
@@ -165,7 +174,7 @@ fn operation(
 fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let place = format!("{place}, x-pagination");
     for (key, _) in entries(old).filter(|(key, _)| *key != "disputed") {
-        changed(&place, key, old, new, breaks);
+        must_stay(&place, key, old, new, breaks);
     }
     let known: &[&str] = match old.is_object() {
         true => &["disputed", "max-limit", "total"],
@@ -173,7 +182,7 @@ fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     };
     let added = entries(new).filter(|(key, _)| old[*key].is_null());
     for (key, _) in added.filter(|(key, _)| !known.contains(&key.as_str())) {
-        changed(&place, key, old, new, breaks);
+        must_stay(&place, key, old, new, breaks);
     }
 }
 
@@ -244,13 +253,13 @@ fn content(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut Vec<B
     };
     let (old_kinds, new_kinds): (Vec<_>, Vec<_>) = (kinds(old), kinds(new));
     if old_kinds != new_kinds {
-        let said = |kinds: Vec<String>| match kinds.is_empty() {
+        let list = |kinds: Vec<String>| match kinds.is_empty() {
             true => "nothing".to_owned(),
             false => kinds.join(", "),
         };
         breaks.push(Break {
             place: place.to_owned(),
-            what: format!("content was {}, is {}", said(old_kinds), said(new_kinds)),
+            what: format!("content was {}, is {}", list(old_kinds), list(new_kinds)),
         });
         return;
     }

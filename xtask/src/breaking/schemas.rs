@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Break, changed, entries, said, strings,
-    used::{Used, Ways},
+    change::{Break, must_stay, shown},
+    json::{entries, strings},
+    usage::{Usage, Ways},
 };
 
 /// Limits below which nothing may go: a higher one refuses what was fine.
@@ -14,7 +15,7 @@ const UPPER: [&str; 4] = ["maxLength", "maximum", "maxItems", "maxProperties"];
 
 /// Compares all schemas that have names.
 pub fn compare_all(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
-    let used = Used::of(before);
+    let usage = Usage::of(before);
     for (name, old) in entries(&before["components"]["schemas"]) {
         let place = format!("schema {name}");
         let new = &after["components"]["schemas"][name];
@@ -24,7 +25,7 @@ pub fn compare_all(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
                 what: "is gone".into(),
             });
         } else {
-            compare(&place, old, new, used.ways(name), breaks);
+            compare(&place, old, new, usage.ways(name), breaks);
         }
     }
 }
@@ -40,7 +41,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
         return;
     }
     // The type of a parameter in Rust.
-    changed(place, "x-open-enum", old, new, breaks);
+    must_stay(place, "x-open-enum", old, new, breaks);
     let mut say = |what: String| {
         breaks.push(Break {
             place: place.to_owned(),
@@ -118,7 +119,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
         if narrower {
             breaks.push(Break {
                 place: place.to_owned(),
-                what: format!("{key} was {}, is {}", said(&old[key]), said(&new[key])),
+                what: format!("{key} was {}, is {}", shown(&old[key]), shown(&new[key])),
             });
         }
     }
@@ -131,7 +132,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
         "exclusiveMaximum",
     ] {
         if !new[key].is_null() && new[key] != false {
-            changed(place, key, old, new, breaks);
+            must_stay(place, key, old, new, breaks);
         }
     }
 }

@@ -10,8 +10,17 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Check, Outcome, clients, metadata::Metadata, pytest, redocly, schemathesis, vitest};
-use crate::{payload, schema, simulate, workspace};
+use super::{
+    clients,
+    outcome::{Check, Outcome, passes},
+    pytest, redocly, schemathesis, vitest,
+};
+use crate::{
+    metadata::Metadata,
+    programs,
+    tools::node,
+    workspace::{self, cargo},
+};
 
 pub const ALL: &[Check] = &[
     Check {
@@ -32,6 +41,11 @@ pub const ALL: &[Check] = &[
                 "-Dwarnings",
             ]))
         },
+    },
+    Check {
+        name: "layers",
+        about: "modules use only what stands below them",
+        run: || passes(&mut itself(["layers"])?),
     },
     Check {
         name: "spec",
@@ -73,7 +87,7 @@ pub const ALL: &[Check] = &[
     Check {
         name: "schema",
         about: "the generated types are the description",
-        run: || passes(&mut schema::command()),
+        run: || passes(&mut programs::schema_command()),
     },
     Check {
         name: "payload",
@@ -118,7 +132,7 @@ pub const ALL: &[Check] = &[
     Check {
         name: "simulate",
         about: "calls over a failing network keep what they promise",
-        run: || passes(&mut simulate::for_seconds(60)?),
+        run: || passes(&mut programs::simulation_of(60)?),
     },
     Check {
         name: "examples",
@@ -170,25 +184,6 @@ const NO_SCHEMA: &[&str] = &[
     "error_iam_nested.json",
 ];
 
-/// Runs a command and says how it ended.
-pub fn passes(command: &mut Command) -> Result<Outcome> {
-    let status = command
-        .status()
-        .with_context(|| format!("{} could not be started", command.get_program().display()))?;
-    Ok(if status.success() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed(status.to_string())
-    })
-}
-
-/// cargo, at the root of the workspace.
-pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(workspace::root());
-    command
-}
-
 fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
@@ -196,8 +191,11 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
 }
 
 fn dist() -> Result<Outcome> {
-    match redocly::unavailable() {
-        Some(why) => Ok(why),
+    match node::unavailable() {
+        Some(why) => Ok(Outcome::Skipped {
+            why,
+            also_in_ci: false,
+        }),
         None => passes(&mut itself(["dist"])?),
     }
 }
@@ -207,7 +205,7 @@ fn payloads() -> Result<Outcome> {
     every_fixture_has_a_schema(&directory)?;
     let mut failed = Vec::new();
     for (schema, files) in FIXTURES {
-        let mut command = payload::command(schema);
+        let mut command = programs::payload_command(schema);
         command.current_dir(&directory).args(*files);
         if passes(&mut command)? != Outcome::Passed {
             failed.push(*schema);
@@ -239,7 +237,7 @@ fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
 
 fn examples() -> Result<Outcome> {
     const PACKAGE: &str = "modelarts-ext";
-    let examples = Metadata::read()?.examples(PACKAGE);
+    let examples = Metadata::read(&workspace::root())?.examples(PACKAGE);
     if examples.is_empty() {
         return Ok(Outcome::Skipped {
             why: format!("{PACKAGE} has no examples"),
@@ -275,7 +273,7 @@ fn package() -> Result<Outcome> {
     }
     let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
     command.arg("--target-dir").arg(&target);
-    for unpublished in Metadata::read()?.unpublished() {
+    for unpublished in Metadata::read(&workspace::root())?.unpublished() {
         command.args(["--exclude", &unpublished]);
     }
     passes(&mut command)

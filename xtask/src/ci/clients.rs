@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::clients;
 
 pub fn run() -> Result<Outcome> {

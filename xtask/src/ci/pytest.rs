@@ -4,8 +4,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Outcome, checks::passes};
-use crate::{clients::emulator, venv, workspace};
+use super::outcome::{Outcome, passes};
+use crate::{clients::emulator, tools::venv, workspace};
 
 pub fn run() -> Result<Outcome> {
     let suite = workspace::root().join("crates/modelarts-emulator/examples/pytest");

@@ -6,10 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Outcome, checks::passes};
+use super::outcome::{Outcome, passes};
 use crate::{
     clients::emulator::{self, Emulator},
-    regenerate, venv, workspace,
+    regenerate,
+    tools::venv,
+    workspace,
 };
 
 pub fn run() -> Result<Outcome> {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::{ci, workspace};
+use crate::workspace::{self, cargo};
 
 const PASSWORD: &str = "a-password";
 const TOKEN: &str = "a-token";
@@ -40,7 +40,7 @@ pub struct Emulator {
 
 /// Builds the program.
 pub fn build() -> Result<()> {
-    let status = ci::cargo(["build", "--quiet", "--package", "modelarts-emulator"]).status()?;
+    let status = cargo(["build", "--quiet", "--package", "modelarts-emulator"]).status()?;
     ensure!(status.success(), "the emulator does not build: {status}");
     Ok(())
 }

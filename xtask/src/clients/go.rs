@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use anyhow::Result;
 
-use super::{Programs, steps};
+use super::steps::{self, Programs};
 
 /// Without the second, an unknown field is an error.
 const OPTIONS: &str = "packageName=modelarts,withGoMod=false,enumClassPrefix=true,\

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{Programs, steps};
+use super::steps::{self, Programs};
 
 /// With the first two there is no library but Jackson, and an absent list is not sent as
 /// an empty one.

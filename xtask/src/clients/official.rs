@@ -6,7 +6,7 @@ use std::{fs, process::Command};
 use anyhow::{Context, Result};
 
 use super::{emulator::Emulator, steps};
-use crate::venv;
+use crate::tools::venv;
 
 /// Drives it through eleven operations; the script checks every answer.
 pub fn run() -> Result<String> {

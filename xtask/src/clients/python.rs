@@ -4,8 +4,11 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::Result;
 
-use super::{Programs, signing, steps};
-use crate::{venv, workspace};
+use super::{
+    signing,
+    steps::{self, Programs},
+};
+use crate::{tools::venv, workspace};
 
 const PACKAGE: &str = "modelarts_training";
 

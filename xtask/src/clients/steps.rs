@@ -8,7 +8,13 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{venv, workspace};
+use crate::{tools::venv, workspace};
+
+/// Two programs over a generated client, ready to run.
+pub struct Programs {
+    pub first_job: Command,
+    pub awkward: Command,
+}
 
 /// Where the sources of a client are.
 pub fn sources(name: &str) -> PathBuf {

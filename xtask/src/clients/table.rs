@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{LANGUAGES, awkward::CASES};
+use super::{awkward::CASES, languages::LANGUAGES};
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --write`: begin -->\n";
 const END: &str = "<!-- end -->";

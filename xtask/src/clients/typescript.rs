@@ -4,8 +4,8 @@ use std::{path::Path, process::Command};
 
 use anyhow::Result;
 
-use super::{Programs, steps};
-use crate::{node, workspace};
+use super::steps::{self, Programs};
+use crate::{tools::node, workspace};
 
 pub fn prepare(directory: &Path) -> Result<Programs> {
     node::install(

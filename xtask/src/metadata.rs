@@ -1,15 +1,20 @@
-//! What cargo knows about the workspace.
+//! The workspace as `cargo metadata` describes it.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::checks::cargo;
+use crate::workspace::cargo;
 
 pub struct Metadata(Value);
 
 impl Metadata {
-    pub fn read() -> Result<Self> {
-        let output = cargo(["metadata", "--no-deps", "--format-version", "1"]).output()?;
+    /// Reads the workspace in `root`.
+    pub fn read(root: &Path) -> Result<Self> {
+        let output = cargo(["metadata", "--no-deps", "--format-version", "1"])
+            .current_dir(root)
+            .output()?;
         ensure!(output.status.success(), "cargo metadata failed");
         Ok(Self(
             serde_json::from_slice(&output.stdout).context("cargo metadata")?,
@@ -27,6 +32,21 @@ impl Metadata {
             .filter(|package| package["publish"].as_array().is_some_and(Vec::is_empty))
             .filter_map(|package| package["name"].as_str())
             .map(str::to_owned)
+            .collect()
+    }
+
+    /// The root files of libraries, programs and build scripts.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let targets = self.packages().filter_map(|p| p["targets"].as_array());
+        targets
+            .flatten()
+            .filter(|target| {
+                ["lib", "bin", "proc-macro", "custom-build"]
+                    .iter()
+                    .any(|kind| target["kind"][0] == *kind)
+            })
+            .filter_map(|target| target["src_path"].as_str())
+            .map(PathBuf::from)
             .collect()
     }
 

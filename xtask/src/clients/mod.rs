@@ -6,6 +6,7 @@ pub mod emulator;
 mod first_job;
 mod go;
 mod java;
+mod languages;
 mod official;
 mod python;
 mod signing;
@@ -13,50 +14,12 @@ mod steps;
 mod table;
 mod typescript;
 
-use std::{collections::BTreeMap, path::Path, process::Command, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
+use self::languages::{LANGUAGES, Language};
 use crate::workspace;
-
-/// How a client is made, and what it runs.
-struct Language {
-    name: &'static str,
-    /// A program that must be there, with what to install if it is not.
-    needs: (&'static str, &'static str),
-    /// Generates, installs, checks types. The directory has the sources of
-    /// `openapi/clients/<name>`.
-    prepare: fn(&Path) -> Result<Programs>,
-}
-
-/// Two programs over a generated client, ready to run.
-struct Programs {
-    first_job: Command,
-    awkward: Command,
-}
-
-const LANGUAGES: &[Language] = &[
-    Language {
-        name: "python",
-        needs: ("python3", "python3 and python3-venv"),
-        prepare: python::prepare,
-    },
-    Language {
-        name: "typescript",
-        needs: ("npm", "Node with npm"),
-        prepare: typescript::prepare,
-    },
-    Language {
-        name: "go",
-        needs: ("go", "golang-go"),
-        prepare: go::prepare,
-    },
-    Language {
-        name: "java",
-        needs: ("javac", "default-jdk-headless"),
-        prepare: java::prepare,
-    },
-];
 
 /// The client that is not ours, and that the emulator must satisfy nonetheless.
 const OFFICIAL: &str = "official";

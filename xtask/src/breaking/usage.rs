@@ -1,42 +1,42 @@
-//! Which schemas clients send, and which they receive.
+//! Schemas that clients send, and schemas that they receive.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{entries, follow};
+use super::json::{entries, follow};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// Names of schemas.
 #[derive(Default)]
-pub struct Used {
+pub struct Usage {
     pub sent: BTreeSet<String>,
     pub received: BTreeSet<String>,
 }
 
-/// On which ways something travels.
+/// The ways on which something travels.
 #[derive(Clone, Copy)]
 pub struct Ways {
     pub sent: bool,
     pub received: bool,
 }
 
-impl Used {
+impl Usage {
     pub fn of(root: &Value) -> Self {
-        let mut used = Self::default();
+        let mut usage = Self::default();
         for (_, path) in entries(&root["paths"]) {
             for (_, part) in entries(path) {
                 // Either the parameters of all operations on the path, or an operation.
                 let parameters = part.as_array().or_else(|| part["parameters"].as_array());
                 for parameter in parameters.into_iter().flatten() {
-                    collect(root, &follow(root, parameter)["schema"], &mut used.sent);
+                    collect(root, &follow(root, parameter)["schema"], &mut usage.sent);
                 }
-                collect(root, &part["requestBody"], &mut used.sent);
-                collect(root, &part["responses"], &mut used.received);
+                collect(root, &part["requestBody"], &mut usage.sent);
+                collect(root, &part["responses"], &mut usage.received);
             }
         }
-        used
+        usage
     }
 
     pub fn ways(&self, name: &str) -> Ways {

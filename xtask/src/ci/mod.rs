@@ -2,9 +2,9 @@
 
 mod checks;
 mod clients;
-mod metadata;
+mod outcome;
 mod pytest;
-pub mod redocly;
+mod redocly;
 mod schemathesis;
 mod table;
 mod vitest;
@@ -17,46 +17,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-pub use checks::cargo;
-
-/// One check.
-pub struct Check {
-    pub name: &'static str,
-    /// What it shows, for the headline.
-    pub about: &'static str,
-    pub run: fn() -> Result<Outcome>,
-}
-
-/// How a check ended, if it could be run at all.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    Passed,
-    /// With what to say in the table.
-    Failed(String),
-    Skipped {
-        why: String,
-        /// Whether CI may skip it too; the reason must then be a good one.
-        also_in_ci: bool,
-    },
-}
-
-/// A row of the table.
-#[derive(Debug)]
-pub struct Row {
-    pub name: &'static str,
-    pub outcome: Outcome,
-    pub took: Duration,
-}
-
-impl Row {
-    fn is_failure(&self, in_ci: bool) -> bool {
-        match self.outcome {
-            Outcome::Passed => false,
-            Outcome::Failed(_) => true,
-            Outcome::Skipped { also_in_ci, .. } => in_ci && !also_in_ci,
-        }
-    }
-}
+use outcome::{Check, Outcome, Row};
 
 /// Runs the checks named in `only`, or all.
 pub fn run(only: &[String]) -> Result<ExitCode> {

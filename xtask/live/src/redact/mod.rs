@@ -9,6 +9,9 @@
 
 mod sentences;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// The oldest Node that the locked releases run on.
-pub const OLDEST: (u32, u32) = (20, 19);
+const OLDEST: (u32, u32) = (20, 19);
 
 /// What becomes of packages that others can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,24 @@ fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
     installed.is_some() && installed == lock["packages"][package].get("version")
 }
 
+/// Why Node cannot be used, if so. `.ci/run` installs it where it may, and does not begin
+/// without a new enough one.
+pub fn unavailable() -> Option<String> {
+    let (major, minor) = OLDEST;
+    match version() {
+        None => Some("npm is not installed".to_owned()),
+        Some(version) if version < OLDEST => {
+            let (has_major, has_minor) = version;
+            Some(format!(
+                "node {has_major}.{has_minor} is older than {major}.{minor}"
+            ))
+        }
+        Some(_) => None,
+    }
+}
+
 /// The version of Node; none unless npm is there too.
-pub fn version() -> Option<(u32, u32)> {
+fn version() -> Option<(u32, u32)> {
     let says = |program: &str| {
         let output = Command::new(program).arg("--version").output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;

@@ -9,32 +9,22 @@
 //! (nothing that is generated here enforces them).
 
 mod base;
+mod change;
+mod json;
 mod operations;
 mod schemas;
-mod used;
+mod usage;
 mod version;
 
-use std::{fmt, path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 #[cfg(test)]
 use serde_json::json;
 
+use self::change::Break;
 use crate::{codegen, regenerate, workspace};
-
-/// One change that breaks clients.
-#[derive(Debug, PartialEq)]
-pub struct Break {
-    pub place: String,
-    pub what: String,
-}
-
-impl fmt::Display for Break {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
-    }
-}
 
 /// Compares the working description with that of a revision, or with the committed
 /// base; fails when it breaks clients and its version does not say so.
@@ -122,45 +112,6 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     operations::compare(before, after, &mut breaks);
     schemas::compare_all(before, after, &mut breaks);
     breaks
-}
-
-/// What differs between two settings that must stay as they are.
-fn changed(place: &str, what: &str, before: &Value, after: &Value, breaks: &mut Vec<Break>) {
-    if before[what] != after[what] {
-        breaks.push(Break {
-            place: place.to_owned(),
-            what: format!(
-                "{what} was {}, is {}",
-                said(&before[what]),
-                said(&after[what])
-            ),
-        });
-    }
-}
-
-fn said(value: &Value) -> String {
-    match value {
-        Value::Null => "not there".to_owned(),
-        value => value.to_string(),
-    }
-}
-
-/// The entries of an object, or none.
-fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
-}
-
-fn strings(value: &Value) -> Vec<&str> {
-    let list = value.as_array().into_iter().flatten();
-    list.filter_map(Value::as_str).collect()
-}
-
-/// What a local reference leads to.
-fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
-    value["$ref"]
-        .as_str()
-        .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
-        .unwrap_or(value)
 }
 
 /// A description with one operation that sends and receives one thing; tests change it.

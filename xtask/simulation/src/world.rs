@@ -1,0 +1,66 @@
+//! The parts of a simulation that its users share.
+
+use std::{sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use modelarts_emulator::Emulator;
+use modelarts_ext::{Client, Error, LogAccess};
+use parking_lot::Mutex;
+
+use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
+
+/// The name of the job that has events from the beginning. It runs until it is stopped, or has
+/// ended.
+pub(crate) const JOB_WITH_EVENTS: &str = "told";
+
+/// Client, service and network of one simulation.
+pub(crate) struct World {
+    pub(crate) emulator: Emulator,
+    pub(crate) client: Client,
+    /// Huawei Cloud, which alone has logs by the numbers of their lines.
+    pub(crate) huawei: bool,
+    pub(crate) clock: SimulatedClock,
+    pub(crate) conditions: Conditions,
+    pub(crate) trace: Trace,
+    /// The name in each create that the service executed, or refused because it had executed one
+    /// of this name before.
+    pub(crate) executed: Arc<Mutex<Vec<String>>>,
+}
+
+impl World {
+    /// A way to read logs that the cloud has.
+    pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
+        match rng.bool() && self.huawei {
+            true => LogAccess::LineNumbers,
+            false => LogAccess::Preview,
+        }
+    }
+
+    /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
+    /// network.
+    pub(crate) fn ended<T>(
+        &self,
+        what: &str,
+        result: &Result<T, Error>,
+        took: Duration,
+        most: Option<Duration>,
+    ) {
+        match result {
+            Ok(_) => self.trace.note(format_args!("{what}: Ok after {took:?}")),
+            Err(error) => self.trace.note(format_args!("{what}: {error}")),
+        }
+        if let Some(most) = most
+            && took > most
+        {
+            self.trace
+                .fail(format_args!("{what} took {took:?}, and may take {most:?}"));
+        }
+        if let Err(error) = result
+            && self.conditions.is_calm()
+            && !error.is_not_found()
+        {
+            self.trace
+                .fail(format_args!("{what} failed on a calm network: {error}"));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A change that breaks clients.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// One change that breaks clients.
+#[derive(Debug, PartialEq)]
+pub struct Break {
+    pub place: String,
+    pub what: String,
+}
+
+impl fmt::Display for Break {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// Adds a break if a setting that must stay as it is has changed.
+pub fn must_stay(place: &str, what: &str, before: &Value, after: &Value, breaks: &mut Vec<Break>) {
+    if before[what] != after[what] {
+        breaks.push(Break {
+            place: place.to_owned(),
+            what: format!(
+                "{what} was {}, is {}",
+                shown(&before[what]),
+                shown(&after[what])
+            ),
+        });
+    }
+}
+
+/// A value for a message.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "not there".to_owned(),
+        value => value.to_string(),
+    }
+}

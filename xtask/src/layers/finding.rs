@@ -1,0 +1,28 @@
+//! A breach of a rule, with its place.
+
+use std::fmt;
+
+/// Sorted by place; the same breach found twice counts once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Relative to the root of the workspace.
+    pub file: String,
+    pub line: usize,
+    pub message: String,
+}
+
+impl Finding {
+    pub fn new(file: &str, line: usize, message: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            message,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}

@@ -1,0 +1,74 @@
+//! `cargo xtask layers`: modules use only what stands below them.
+//!
+//! For every crate of the workspace: no import circle between files, no folder with more than
+//! fifteen source files, no name imported from the crate root that another module defines. For
+//! the crates that have a table in `CONTRIBUTING.md`, also the order of modules that it shows.
+//! Tests are left out.
+
+mod finding;
+mod folders;
+mod graph;
+mod order;
+mod resolve;
+mod source;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result};
+
+use self::{finding::Finding, tree::Tree};
+use crate::metadata::Metadata;
+
+/// The document with the tables.
+const DOCUMENT: &str = "CONTRIBUTING.md";
+
+/// Checks the workspace in `root` by the tables of a document, and prints what breaks a rule.
+pub fn run(root: &Path, tables: Option<&Path>) -> Result<ExitCode> {
+    let document = tables.map_or_else(|| root.join(DOCUMENT), Path::to_owned);
+    let document = fs::read_to_string(&document).with_context(|| document.display().to_string())?;
+    let starts = Metadata::read(root)?.roots();
+    let findings = check(root, &starts, &document)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("the modules of {} crates are in order", starts.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("{} findings", findings.len());
+    Ok(ExitCode::FAILURE)
+}
+
+/// Checks the crates whose root files are given.
+fn check(root: &Path, starts: &[PathBuf], document: &str) -> Result<BTreeSet<Finding>> {
+    let root = root
+        .canonicalize()
+        .with_context(|| root.display().to_string())?;
+    let orders = order::parse(document);
+    let mut findings = BTreeSet::new();
+    let mut files = BTreeSet::new();
+    for start in starts {
+        let tree = Tree::read(&root, start)?;
+        let (graph, from_root) = graph::read(&tree);
+        findings.extend(from_root);
+        findings.extend(graph::circles(&graph));
+        for order in &orders {
+            findings.extend(order.check(&graph));
+        }
+        files.extend(graph.into_keys());
+    }
+    findings.extend(folders::check(&files));
+    for order in &orders {
+        findings.extend(order.check_completeness(DOCUMENT, &files));
+    }
+    Ok(findings)
+}

@@ -1,0 +1,165 @@
+//! The allowed order of modules, which `CONTRIBUTING.md` shows, and its check.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{finding::Finding, graph::Graph};
+
+/// The order of the modules of one folder of sources.
+#[derive(Debug, PartialEq)]
+pub struct Order {
+    /// Relative to the root of the workspace.
+    pub folder: String,
+    /// Line of the block in the document.
+    pub line: usize,
+    pub entries: Vec<Entry>,
+}
+
+/// A module that the table names.
+#[derive(Debug, PartialEq)]
+pub struct Entry {
+    pub module: String,
+    /// A module uses only modules of lower floors.
+    pub floor: usize,
+    pub line: usize,
+}
+
+/// Reads the blocks that begin with three backticks, `text` and a folder.
+///
+/// A line is a floor, the lowest first: modules with commas between them, then two spaces and a
+/// remark. `a < b` is two floors in one line.
+pub fn parse(document: &str) -> Vec<Order> {
+    let mut orders: Vec<Order> = Vec::new();
+    let mut is_open = false;
+    let mut floor = 0;
+    for (index, text) in document.lines().enumerate() {
+        let line = index + 1;
+        if let Some(info) = text.strip_prefix("```") {
+            is_open = false;
+            if let Some(folder) = info.strip_prefix("text ") {
+                is_open = true;
+                floor = 0;
+                orders.push(Order {
+                    folder: folder.trim().to_owned(),
+                    line,
+                    entries: Vec::new(),
+                });
+            }
+        } else if is_open && let Some(order) = orders.last_mut() {
+            let modules = text.split("  ").next().unwrap_or_default();
+            for group in modules.split('<') {
+                let names = group.split(',').map(str::trim);
+                for module in names.filter(|name| !name.is_empty()) {
+                    order.entries.push(Entry {
+                        module: module.to_owned(),
+                        floor,
+                        line,
+                    });
+                }
+                floor += 1;
+            }
+        }
+    }
+    orders
+}
+
+impl Order {
+    /// The name of a file in the table, if the table is about its folder.
+    fn module(&self, file: &str) -> Option<String> {
+        let file = file.strip_prefix(&self.folder)?.strip_prefix('/')?;
+        let name = file.strip_suffix(".rs").unwrap_or(file);
+        Some(name.strip_suffix("/mod").unwrap_or(name).replace('/', "::"))
+    }
+
+    /// The entry of a module: its own, or that of a folder around it of which the table names
+    /// no part.
+    fn entry(&self, module: &str) -> Option<&Entry> {
+        let named = |name: &str| self.entries.iter().find(|entry| entry.module == name);
+        let mut name = module;
+        if let Some(entry) = named(name) {
+            return Some(entry);
+        }
+        while let Some((folder, _)) = name.rsplit_once("::") {
+            let inside = format!("{folder}::");
+            if self.entries.iter().any(|e| e.module.starts_with(&inside)) {
+                return None;
+            }
+            if let Some(entry) = named(folder) {
+                return Some(entry);
+            }
+            name = folder;
+        }
+        None
+    }
+
+    /// Imports against the order.
+    pub fn check(&self, graph: &Graph) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (from, edges) in graph {
+            for (to, edge) in edges {
+                let (Some(user), Some(used)) = (self.module(from), self.module(to)) else {
+                    continue;
+                };
+                let (Some(above), Some(below)) = (self.entry(&user), self.entry(&used)) else {
+                    continue;
+                };
+                if above.module == below.module || below.floor < above.floor {
+                    continue;
+                }
+                let place = match below.floor == above.floor {
+                    true => "beside it",
+                    false => "above it",
+                };
+                findings.push(Finding::new(
+                    from,
+                    edge.line,
+                    format!(
+                        "{} uses {} ({}), which stands {place} in the order, \
+                         must use only what stands below",
+                        above.module, below.module, edge.path
+                    ),
+                ));
+            }
+        }
+        findings
+    }
+
+    /// Modules that the table does not have, and entries that are no module.
+    pub fn check_completeness(&self, document: &str, files: &BTreeSet<String>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let modules: BTreeMap<String, &String> = files
+            .iter()
+            .filter_map(|file| Some((self.module(file)?, file)))
+            .collect();
+        for (module, file) in &modules {
+            if self.entry(module).is_none() {
+                findings.push(Finding::new(
+                    file,
+                    1,
+                    format!(
+                        "{module} is missing in the order, must be put into the table of {} in \
+                         {document}",
+                        self.folder
+                    ),
+                ));
+            }
+        }
+        let mut known = BTreeSet::new();
+        for entry in &self.entries {
+            let inside = format!("{}::", entry.module);
+            let is_module =
+                |module: &String| *module == entry.module || module.starts_with(&inside);
+            let message = if !modules.keys().any(is_module) {
+                format!("{} is no module of {}, must go", entry.module, self.folder)
+            } else if !known.insert(&entry.module) {
+                format!(
+                    "{} stands in the order twice, must stand once",
+                    entry.module
+                )
+            } else {
+                continue;
+            };
+            findings.push(Finding::new(document, entry.line, message));
+        }
+        findings
+    }
+}

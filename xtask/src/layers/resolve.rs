@@ -1,0 +1,164 @@
+//! From a path in the source to the module that defines its name.
+
+use std::collections::BTreeSet;
+
+use super::{source::Import, tree::Tree};
+
+/// The end of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    Module(usize),
+    /// A name that stands in this module.
+    Item(usize, String),
+    /// A path of another crate.
+    External(Vec<String>),
+}
+
+/// A path followed to its end.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    pub target: Target,
+    /// Modules whose `use` was needed on the way.
+    pub through: Vec<usize>,
+}
+
+impl Resolved {
+    /// The path to write for the target.
+    pub fn path(&self, tree: &Tree) -> String {
+        let of = |module: usize, name: Option<&String>| {
+            let path = &tree.modules[module].path;
+            let names: Vec<_> = path.iter().chain(name).map(String::as_str).collect();
+            [vec!["crate"], names].concat().join("::")
+        };
+        match &self.target {
+            Target::Module(module) => of(*module, None),
+            Target::Item(module, name) => of(*module, Some(name)),
+            Target::External(path) => path.join("::"),
+        }
+    }
+}
+
+/// Follows `path`, which stands in the module `from`. `None` where this cannot be known, as for
+/// names that a macro makes.
+pub fn resolve(tree: &Tree, from: usize, path: &[String]) -> Option<Resolved> {
+    Search {
+        tree,
+        asked: BTreeSet::new(),
+        through: Vec::new(),
+    }
+    .run(from, path)
+}
+
+struct Search<'a> {
+    tree: &'a Tree,
+    /// Names looked up already, because imports may lead back to themselves.
+    asked: BTreeSet<(usize, String)>,
+    through: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn run(mut self, from: usize, path: &[String]) -> Option<Resolved> {
+        let target = self.path(from, path)?;
+        Some(Resolved {
+            target,
+            through: self.through,
+        })
+    }
+
+    fn path(&mut self, from: usize, path: &[String]) -> Option<Target> {
+        let (first, rest) = path.split_first()?;
+        let start = match first.as_str() {
+            "crate" => Target::Module(0),
+            "self" => Target::Module(from),
+            "super" => Target::Module(self.tree.modules[from].parent?),
+            name => match self.name(from, name) {
+                Some(found) => found,
+                None if self.tree.modules[from].source.items.contains(name) => {
+                    Target::Item(from, name.to_owned())
+                }
+                None => Target::External(vec![name.to_owned()]),
+            },
+        };
+        self.walk(start, rest)
+    }
+
+    fn walk(&mut self, start: Target, path: &[String]) -> Option<Target> {
+        let mut at = start;
+        for name in path {
+            at = match at {
+                Target::Module(module) if name == "super" => {
+                    Target::Module(self.tree.modules[module].parent?)
+                }
+                Target::Module(module) => match self.name(module, name) {
+                    Some(found) => found,
+                    None => self.item(module, name)?,
+                },
+                // A variant or an associated function.
+                Target::Item(..) => return Some(at),
+                Target::External(mut path) => {
+                    path.push(name.clone());
+                    Target::External(path)
+                }
+            };
+        }
+        Some(at)
+    }
+
+    /// A child of the module, or a name that it imports.
+    fn name(&mut self, module: usize, name: &str) -> Option<Target> {
+        if !self.asked.insert((module, name.to_owned())) {
+            return None;
+        }
+        let here = &self.tree.modules[module];
+        if let Some(child) = here.children.get(name) {
+            self.asked.remove(&(module, name.to_owned()));
+            return Some(Target::Module(*child));
+        }
+        let tree = self.tree;
+        let imports = &tree.modules[module].source.imports;
+        let named = |import: &&Import| import.name.as_deref() == Some(name);
+        let found = match imports.iter().find(named) {
+            // `use anyhow;` and a name that only another crate can have.
+            Some(import) if import.path.len() == 1 && import.path[0] == name => {
+                Some(Target::External(import.path.clone()))
+            }
+            Some(import) => self.path(module, &import.path),
+            None if here.source.items.contains(name) => None,
+            None => imports
+                .iter()
+                .filter(|import| import.name.is_none())
+                .find_map(|glob| self.in_glob(module, &glob.path, name)),
+        };
+        self.asked.remove(&(module, name.to_owned()));
+        if found.is_some() && !self.through.contains(&module) {
+            self.through.push(module);
+        }
+        found
+    }
+
+    fn in_glob(&mut self, module: usize, path: &[String], name: &str) -> Option<Target> {
+        let Target::Module(there) = self.path(module, path)? else {
+            return None;
+        };
+        match self.name(there, name) {
+            Some(found) => Some(found),
+            None if self.tree.modules[there].source.items.contains(name) => {
+                Some(Target::Item(there, name.to_owned()))
+            }
+            None => None,
+        }
+    }
+
+    /// A name that the module must define itself, as nothing else gives it.
+    fn item(&self, module: usize, name: &str) -> Option<Target> {
+        let modules = &self.tree.modules;
+        let source = &modules[module].source;
+        if module != 0 || source.items.contains(name) {
+            return Some(Target::Item(module, name.to_owned()));
+        }
+        // The root also has what `#[macro_export]` puts there, and names made by macros.
+        let exports = |module: &usize| modules[*module].source.exported_macros.contains(name);
+        let exporter = (0..modules.len()).find(exports)?;
+        Some(Target::Item(exporter, name.to_owned()))
+    }
+}

@@ -1,0 +1,51 @@
+//! Redocly, which lints the description and makes pages and bundles of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::node;
+use crate::workspace;
+
+/// Where npm puts it.
+const PACKAGE: &str = "node_modules/@redocly/cli";
+
+/// Redocly, installed, in the directory of its settings.
+pub fn command() -> Result<Command> {
+    node::install(&workspace::lint(), PACKAGE, node::Optional::LeftOut)?;
+    let mut command = Command::new("node");
+    command
+        .arg(format!("{PACKAGE}/bin/cli.js"))
+        .env("REDOCLY_TELEMETRY", "off")
+        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
+        .current_dir(workspace::lint());
+    Ok(command)
+}
+
+/// Runs a command of Redocly that makes one file of the description.
+pub fn make(arguments: &[&str], file: &Path) -> Result<()> {
+    if let Some(why) = node::unavailable() {
+        bail!("Redocly cannot run: {why}");
+    }
+    let mut command = command()?;
+    let directory = file.parent().map(PathBuf::from).unwrap_or_default();
+    fs::create_dir_all(directory)?;
+    let output = command
+        .args(arguments)
+        .arg("../modelarts.yaml")
+        .arg("-o")
+        .arg(file)
+        .output()
+        .context("node could not be started")?;
+    ensure!(
+        output.status.success(),
+        "redocly ended with {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
