@@ -42,7 +42,7 @@
 //! On the service, [`Client::from_env`] takes region, project and credentials from
 //! variables and files ([where it looks](ClientBuilder::from_env)), and
 //! [`Client::connect_from_env`] looks up the project, too; [`Client::builder`] takes them in
-//! code. Credentials that expire are kept and renewed ([`Renewing`]): [`Password`],
+//! code. Credentials that expire are kept and renewed ([`CachedProvider`]): [`Password`],
 //! [`Oidc`], [`Metadata`], and what you make yourself with [`FetchCredentials`] or
 //! [`ProvideCredentials`]. They are never shown, logged, or sent after a redirect.
 //!
@@ -201,14 +201,14 @@
 //! ```
 //! async fn follow(job: &modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
 //!     use futures::TryStreamExt;
-//!     use modelarts_ext::{LogItem, News};
+//!     use modelarts_ext::{LogItem, JobUpdate};
 //!
 //!     let mut news = job.follow().stream();
 //!     while let Some(news) = news.try_next().await? {
 //!         match news {
-//!             News::Phase(job) => println!("now {}", job.phase()),
-//!             News::Event(event) => println!("{event}"),
-//!             News::Log { task, item: LogItem::Line(line) } => println!("{task}: {line}"),
+//!             JobUpdate::Phase(job) => println!("now {}", job.phase()),
+//!             JobUpdate::Event(event) => println!("{event}"),
+//!             JobUpdate::Log { task, item: LogItem::Line(line) } => println!("{task}: {line}"),
 //!             other => println!("{other:?}"),
 //!         }
 //!     }
@@ -222,7 +222,7 @@
 //! of [`FollowJob`]. Answers that fail do not count as nothing new: what is followed is
 //! complete when it ends without an error.
 //!
-//! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
+//! [`Job::metrics`] gives what a task used of the machine as [series](MetricSeries) in time.
 //!
 //! # When something fails
 //!
@@ -347,10 +347,10 @@ pub use config::cloud::Cloud;
 pub use config::environment::Environment;
 pub use credentials::Credentials;
 pub use credentials::ProvideCredentials;
-pub use credentials::Tools;
+pub use credentials::ProviderContext;
+pub use credentials::cache::CachedProvider;
 pub use credentials::cache::FetchCredentials;
 pub use credentials::cache::Fetched;
-pub use credentials::cache::Renewing;
 pub use credentials::metadata::Metadata;
 pub use credentials::oidc::Oidc;
 pub use credentials::password::Password;
@@ -359,11 +359,11 @@ pub use error::ErrorKind;
 pub use error::violation::Report;
 pub use error::violation::Violation;
 pub use error::violation::Warning;
-pub use http::signing::Signing;
+pub use http::signing::SigningScheme;
 pub use jobs::create::CreateJob;
 pub use jobs::create::channels::Input;
 pub use jobs::create::channels::Output;
-pub use jobs::create::hyperparameter_search::Search;
+pub use jobs::create::hyperparameter_search::HyperparameterSearch;
 pub use jobs::create::input_size::check_input_size;
 pub use jobs::create::local_files::CodeDir;
 #[doc(hidden)]
@@ -377,14 +377,14 @@ pub use jobs::filter::Filter;
 pub use jobs::filter::Like;
 pub use jobs::filter::OneOf;
 pub use jobs::follow::FollowJob;
-pub use jobs::follow::News;
+pub use jobs::follow::JobUpdate;
 pub use jobs::job::Job;
 pub use jobs::job::TrainingJobs;
 pub use jobs::list::ListJobs;
 pub use jobs::logs::LogAccess;
 pub use jobs::logs::LogItem;
 pub use jobs::logs::Logs;
-pub use jobs::metrics::Series;
+pub use jobs::metrics::MetricSeries;
 pub use jobs::wait::Observation;
 pub use jobs::wait::Wait;
 pub use jobs::wait::Waited;
@@ -393,12 +393,12 @@ pub use jobs::wait::outcome::Outcome;
 pub use jobs::wait::outcome::TerminatedBy;
 pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
 pub use pagination::page::Page;
-pub use pagination::page::Results;
+pub use pagination::page::PageStream;
 pub use pagination::position::Position;
 pub use transport::connector;
 pub use transport::retry::RetryPolicy;
-pub use validation::algorithm_spec::AlgorithmFacts;
-pub use validation::flavor_spec::FlavorFacts;
+pub use validation::algorithm_spec::AlgorithmSpec;
+pub use validation::flavor_spec::FlavorSpec;
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]

@@ -7,12 +7,12 @@ use modelarts_api::{
 };
 
 use crate::{
-    catalog::list::{List, Part, Rows},
+    catalog::list::{List, Part, RowSource},
     client::Client,
     error::Error,
     jobs::list::not_blank,
     pagination::{
-        page::{self, Page, Results},
+        page::{self, Page, PageStream},
         position::Position,
     },
 };
@@ -114,13 +114,13 @@ impl ListAlgorithms {
 
     /// The algorithms, page after page as they are wanted.
     #[must_use]
-    pub fn items(self) -> Results<Algorithm> {
+    pub fn items(self) -> PageStream<Algorithm> {
         page::rows(self.pages())
     }
 
     /// The same as [`items`](Self::items).
     #[must_use]
-    pub fn stream(self) -> Results<Algorithm> {
+    pub fn stream(self) -> PageStream<Algorithm> {
         self.items()
     }
 
@@ -135,7 +135,7 @@ impl ListAlgorithms {
 
     /// The pages.
     #[must_use]
-    pub fn pages(self) -> Results<Page<Algorithm>> {
+    pub fn pages(self) -> PageStream<Page<Algorithm>> {
         if let Err(error) = self.check() {
             return page::refused(error);
         }
@@ -148,7 +148,7 @@ impl ListAlgorithms {
             ..
         } = self;
         let filtered = search.is_some() || workspace.is_some();
-        let rows = Rows::new(
+        let rows = RowSource::new(
             &client,
             "ListAlgorithms",
             move |client, api, offset, limit| {

@@ -11,8 +11,8 @@ use crate::{
     client::Client,
     error::Error,
     pagination::{
-        offset::Learned,
-        page::{self, Batch, Page, Reading, Results, Source, pagination},
+        offset::DetectedOffset,
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
         position::Position,
     },
 };
@@ -26,21 +26,21 @@ const LARGEST: u32 = 1000;
 /// [`pages`](Self::pages), [`collect`](Self::collect).
 #[must_use]
 pub struct List<T> {
-    rows: Result<(Rows<T>, Pagination), Error>,
-    reading: Reading,
+    rows: Result<(RowSource<T>, Pagination), Error>,
+    reading: ReadOptions,
 }
 
 impl<T: Serialize + Send + Sync + 'static> List<T> {
-    pub(crate) fn new(rows: Rows<T>) -> Self {
+    pub(crate) fn new(rows: RowSource<T>) -> Self {
         Self::checked(Ok(rows))
     }
 
     /// A list that says what is wrong when it is read.
-    pub(crate) fn checked(rows: Result<Rows<T>, Error>) -> Self {
+    pub(crate) fn checked(rows: Result<RowSource<T>, Error>) -> Self {
         let rows = rows.and_then(|rows| Ok((pagination(rows.operation)?, rows)));
         let max = rows.as_ref().ok().and_then(|(how, _)| how.max_limit);
         Self {
-            reading: Reading::new(max.unwrap_or(USUAL_LIMIT)),
+            reading: ReadOptions::new(max.unwrap_or(USUAL_LIMIT)),
             rows: rows.map(|(how, rows)| (rows, how)),
         }
     }
@@ -74,13 +74,13 @@ impl<T: Serialize + Send + Sync + 'static> List<T> {
 
     /// The rows, page after page as they are wanted.
     #[must_use]
-    pub fn items(self) -> Results<T> {
+    pub fn items(self) -> PageStream<T> {
         page::rows(self.pages())
     }
 
     /// The same as [`items`](Self::items).
     #[must_use]
-    pub fn stream(self) -> Results<T> {
+    pub fn stream(self) -> PageStream<T> {
         self.items()
     }
 
@@ -95,7 +95,7 @@ impl<T: Serialize + Send + Sync + 'static> List<T> {
 
     /// The pages.
     #[must_use]
-    pub fn pages(self) -> Results<Page<T>> {
+    pub fn pages(self) -> PageStream<Page<T>> {
         let reading = self.reading;
         let checked = self.rows.and_then(|(rows, how)| {
             let max = how.max_limit.unwrap_or(LARGEST);
@@ -113,17 +113,17 @@ impl<T: Serialize + Send + Sync + 'static> List<T> {
 type Answer<'a, R> = BoxFuture<'a, Result<ResponseValue<R>, modelarts_api::Error<types::ApiError>>>;
 
 /// Sends one request for rows.
-type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<Batch<T>, Error>> + Send + Sync;
+type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
 
 /// The rows of an operation.
-pub(crate) struct Rows<T> {
+pub(crate) struct RowSource<T> {
     operation: &'static str,
     fetch: Box<Fetch<T>>,
     /// What tells a row from the others. None: all of it.
     id: fn(&T) -> Option<&str>,
     unique: bool,
     filtered: bool,
-    learned: Option<Learned>,
+    learned: Option<DetectedOffset>,
 }
 
 /// What of an answer the pager needs.
@@ -145,7 +145,7 @@ impl<T> Part<T> {
     }
 }
 
-impl<T: Send + 'static> Rows<T> {
+impl<T: Send + 'static> RowSource<T> {
     /// `ask` sends a request for a page with an offset and a limit, and `part` takes the
     /// answer apart.
     pub(crate) fn new<R: Send + 'static>(
@@ -174,7 +174,7 @@ impl<T: Send + 'static> Rows<T> {
                     let dropped = answer.dropped().rows;
                     let told = answer.told();
                     let part = part(answer.into_inner());
-                    Ok(Batch {
+                    Ok(RawPage {
                         items: part.items,
                         total: part.total,
                         count: part.count,
@@ -187,7 +187,7 @@ impl<T: Send + 'static> Rows<T> {
         }
     }
 
-    /// Rows have ids.
+    /// RowSource have ids.
     pub(crate) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
@@ -200,13 +200,13 @@ impl<T: Send + 'static> Rows<T> {
     }
 
     /// The documents disagree about the offset, and here is remembered who is right.
-    pub(crate) fn learned(mut self, learned: &Learned) -> Self {
+    pub(crate) fn learned(mut self, learned: &DetectedOffset) -> Self {
         self.learned = Some(learned.clone());
         self
     }
 }
 
-impl<T: Serialize + Send + Sync + 'static> Source for Rows<T> {
+impl<T: Serialize + Send + Sync + 'static> Source for RowSource<T> {
     type Item = T;
 
     fn operation(&self) -> &'static str {
@@ -221,7 +221,7 @@ impl<T: Serialize + Send + Sync + 'static> Source for Rows<T> {
         self.filtered
     }
 
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<T>, Error>> {
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {
         (self.fetch)(offset, limit)
     }
 
@@ -232,7 +232,7 @@ impl<T: Serialize + Send + Sync + 'static> Source for Rows<T> {
         id.unwrap_or_else(|| serde_json::to_string(item).unwrap_or_default())
     }
 
-    fn learned(&self) -> Option<&Learned> {
+    fn learned(&self) -> Option<&DetectedOffset> {
         self.learned.as_ref()
     }
 }

@@ -14,7 +14,7 @@ use modelarts_api::types::{
 use crate::{
     catalog::{
         algorithms::ListAlgorithms,
-        list::{List, Part, Rows},
+        list::{List, Part, RowSource},
         trials::{Trial, trials},
     },
     client::Client,
@@ -30,7 +30,7 @@ impl Client {
 
     /// The flavors that jobs can have: those of one kind, or all.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ShowTrainingJobFlavors",
             move |client, api, _, _| {
@@ -48,7 +48,7 @@ impl Client {
 
     /// The preset images.
     pub fn engines(&self) -> List<TrainingEngine> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ShowTrainingJobEngines",
             |client, api, _, _| {
@@ -61,7 +61,7 @@ impl Client {
 
     /// How much of what is used, and how much may be. Huawei Cloud.
     pub fn quotas(&self) -> List<TrainingQuota> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ShowTrainingQuotas",
             |client, api, _, _| {
@@ -74,7 +74,7 @@ impl Client {
 
     /// The kinds of events that a job can report to a topic. Huawei Cloud.
     pub fn event_categories(&self) -> List<EventCategory> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ListEventCategories",
             |client, api, _, _| {
@@ -87,7 +87,7 @@ impl Client {
 
     /// The algorithms that search hyper-parameters.
     pub fn search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ShowSearchAlgorithms",
             |client, api, _, _| {
@@ -100,7 +100,7 @@ impl Client {
 
     /// The templates of searches that are written in YAML.
     pub fn search_templates(&self) -> List<YamlTemplate> {
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self,
             "ShowAutoSearchYamlTemplatesInfo",
             |client, api, _, _| {
@@ -113,7 +113,7 @@ impl Client {
 
     /// The experiments of the project. Huawei Cloud.
     pub fn experiments(&self) -> List<TrainingExperiment> {
-        let rows = Rows::new(
+        let rows = RowSource::new(
             self,
             "ListTrainingExperiments",
             |client, api, offset, limit| {
@@ -131,7 +131,7 @@ impl Client {
 
     /// The tags that jobs of the project have, with all their values. Huawei Cloud.
     pub fn job_tags(&self) -> List<TagValues> {
-        let rows = Rows::new(
+        let rows = RowSource::new(
             self,
             "ListTrainingJobTags",
             |client, api, offset, limit| {
@@ -161,7 +161,7 @@ impl Client {
         });
         let tags: Result<Vec<ResourceTagRequest>, Error> = tags.collect();
         List::checked(tags.map(|tags| {
-            let rows = Rows::new(
+            let rows = RowSource::new(
                 self,
                 "ListTrainingJobsByTags",
                 move |client, api, offset, limit| {
@@ -181,7 +181,7 @@ impl Job {
     /// Where the tasks of the job ran, each time that it was scheduled. Huawei Cloud.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self.client(),
             "ListTrainingJobTasks",
             move |client, api, _, _| {
@@ -195,7 +195,7 @@ impl Job {
     /// The stages that each run of the job went through. Huawei Cloud.
     pub fn stages(&self) -> List<StageRecord> {
         let id = self.training_job_id().clone();
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self.client(),
             "ListTrainingJobStages",
             move |client, api, _, _| {
@@ -209,7 +209,7 @@ impl Job {
     /// The tags of the job. Huawei Cloud.
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
-        List::new(Rows::new(
+        List::new(RowSource::new(
             self.client(),
             "ShowTrainJobTags",
             move |client, api, _, _| {
@@ -224,7 +224,7 @@ impl Job {
     /// rows.
     pub fn trials(&self) -> List<Trial> {
         let id = self.training_job_id().clone();
-        let rows = Rows::new(
+        let rows = RowSource::new(
             self.client(),
             "ShowAutoSearchTrials",
             move |client, api, offset, limit| {
@@ -247,7 +247,7 @@ impl Job {
     /// What a fine-tuning job made: models and checkpoints. Huawei Cloud.
     pub fn artifacts(&self) -> List<FineTuningArtifact> {
         let id = self.training_job_id().clone();
-        let rows = Rows::new(
+        let rows = RowSource::new(
             self.client(),
             "ListFtArtifacts",
             move |client, api, offset, limit| {

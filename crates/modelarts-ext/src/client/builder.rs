@@ -13,7 +13,7 @@ use crate::{
     config::{cloud::Cloud, endpoints::Project, environment::Environment},
     credentials::{ProvideCredentials, chain::Found, metadata::Metadata},
     error::Error,
-    http::signing::Signing,
+    http::signing::SigningScheme,
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
@@ -32,7 +32,7 @@ pub struct ClientBuilder {
     pub(crate) iam: Option<String>,
     pub(crate) credentials: Option<Found>,
     pub(crate) metadata: Option<Metadata>,
-    pub(crate) signing: Signing,
+    pub(crate) signing: SigningScheme,
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retry: RetryPolicy,
@@ -55,7 +55,7 @@ impl Default for ClientBuilder {
             iam: None,
             credentials: None,
             metadata: None,
-            signing: Signing::default(),
+            signing: SigningScheme::default(),
             roots: Vec::new(),
             clock: Arc::new(SystemClock),
             retry: RetryPolicy::default(),
@@ -179,8 +179,8 @@ impl ClientBuilder {
         self
     }
 
-    /// How requests are signed with keys. Default [`Signing::Access`].
-    pub fn signing(mut self, signing: Signing) -> Self {
+    /// How requests are signed with keys. Default [`SigningScheme::Access`].
+    pub fn signing(mut self, signing: SigningScheme) -> Self {
         self.signing = signing;
         self
     }

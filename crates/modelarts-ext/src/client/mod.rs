@@ -22,8 +22,8 @@ use crate::{
     config::cloud::Cloud,
     error::{Error, ErrorKind},
     jobs::{job::TrainingJobs, polling::deadline::Deadline},
-    pagination::offset::Offsets,
-    transport::{Sender, call::Record, retry::RetryPolicy},
+    pagination::offset::DetectedOffsets,
+    transport::{HttpTransport, call::Record, retry::RetryPolicy},
 };
 
 /// A connection to the training management of one project. Clones share it.
@@ -33,10 +33,10 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     api: modelarts_api::Client,
     http: reqwest::Client,
-    sender: Sender,
+    sender: HttpTransport,
     project_id: types::ProjectId,
     cloud: Cloud,
-    offsets: Offsets,
+    offsets: DetectedOffsets,
 }
 
 impl fmt::Debug for Client {
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// What was found out about offsets.
-    pub(crate) fn offsets(&self) -> &Offsets {
+    pub(crate) fn offsets(&self) -> &DetectedOffsets {
         &self.0.offsets
     }
 
@@ -216,10 +216,10 @@ impl Client {
 
     pub(crate) fn assemble(
         http: reqwest::Client,
-        sender: Sender,
+        sender: HttpTransport,
         project_id: types::ProjectId,
         cloud: Cloud,
-        offsets: Offsets,
+        offsets: DetectedOffsets,
     ) -> Self {
         let base = sender.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(sender.clone()));

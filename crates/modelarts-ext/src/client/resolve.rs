@@ -14,14 +14,14 @@ use crate::{
         environment::Environment,
     },
     credentials::{
-        Tools,
-        chain::{self, Search, Wishes},
-        iam::{self, Authority},
+        ProviderContext,
+        chain::{self, Hints, Search},
+        iam::{self, AuthServer},
     },
     error::Error,
     http::tls,
-    pagination::offset::Offsets,
-    transport::{Common, Sender, connector::ReqwestConnector, retry::pause},
+    pagination::offset::DetectedOffsets,
+    transport::{Common, HttpTransport, connector::ReqwestConnector, retry::pause},
 };
 
 /// The variables that are read, for each setting the first that is not empty.
@@ -39,12 +39,12 @@ const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
 
 impl ClientBuilder {
     /// Brings together what is set here and what the environment says.
-    pub(crate) fn settle(self) -> Result<Settled, Error> {
+    pub(crate) fn settle(self) -> Result<ResolvedConfig, Error> {
         let environment = self
             .environment
             .clone()
             .unwrap_or_else(|| Environment::new(|_| None));
-        let wishes = Wishes {
+        let wishes = Hints {
             region: self.region.clone().or_else(|| environment.value(REGION)),
             project: self.project.clone().or(Project {
                 id: environment.value(PROJECT),
@@ -133,7 +133,7 @@ impl ClientBuilder {
         let http = connection(secure, loopback)?;
         // IAM may be far away when the service is on this machine.
         let outside = loopback && !(found.fixed && project.id.is_some());
-        let tools = Tools {
+        let tools = ProviderContext {
             http: match outside.then(|| connection(true, false)) {
                 Some(Ok(outside)) => outside,
                 // Without the certificates of the platform nothing far away is reached.
@@ -145,9 +145,9 @@ impl ClientBuilder {
             let make = Box::new(move || connection(secure, loopback));
             Arc::new(ReqwestConnector::new(http.clone(), make))
         });
-        Ok(Settled {
+        Ok(ResolvedConfig {
             cloud,
-            sender: Sender {
+            sender: HttpTransport {
                 endpoint,
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
@@ -219,23 +219,23 @@ impl ClientBuilder {
 }
 
 /// All of a client but the id of its project.
-pub(crate) struct Settled {
+pub(crate) struct ResolvedConfig {
     cloud: Cloud,
-    sender: Sender,
+    sender: HttpTransport,
     http: reqwest::Client,
     pub(crate) project: Project,
     region: Option<String>,
     iam: Option<String>,
 }
 
-impl Settled {
+impl ResolvedConfig {
     pub(crate) fn finish(self, id: &str) -> Result<Client, Error> {
         let project_id: types::ProjectId = id.parse().map_err(|_| {
             Error::config(format!(
                 "the project id {id:?} is wrong; it has 1 to 64 letters, digits and hyphens"
             ))
         })?;
-        let sender = Sender {
+        let sender = HttpTransport {
             project_id: HeaderValue::from_str(&project_id)
                 .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?,
             ..self.sender
@@ -245,7 +245,7 @@ impl Settled {
             sender,
             project_id,
             self.cloud,
-            Offsets::default(),
+            DetectedOffsets::default(),
         ))
     }
 
@@ -293,7 +293,7 @@ impl Settled {
                 endpoints::known()
             )));
         };
-        let iam = Authority::new("IAM", address)?;
+        let iam = AuthServer::new("IAM", address)?;
         let name = self.project.name.as_deref().or(self.region.as_deref());
         iam::find_project(&iam, &sender.tools, &credentials, &sender.signing, name).await
     }

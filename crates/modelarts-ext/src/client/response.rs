@@ -8,14 +8,14 @@ use crate::{
     client::Client,
     error::{Error, ErrorKind},
     http::signature_mismatch,
-    transport::call::Facts,
+    transport::call::CallInfo,
 };
 
 /// What an operation answered, and what is known about the call.
 pub struct Answer<T> {
     // A job is some kilobytes, which are not to be moved around.
     pub(crate) value: Box<T>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) facts: Arc<CallInfo>,
 }
 
 impl<T> Answer<T> {
@@ -60,7 +60,7 @@ impl<T> Answer<T> {
     }
 
     /// What is kept about the call.
-    pub(crate) fn told(&self) -> Arc<Facts> {
+    pub(crate) fn told(&self) -> Arc<CallInfo> {
         Arc::clone(&self.facts)
     }
 
@@ -116,7 +116,7 @@ impl<T: fmt::Debug> fmt::Debug for Answer<T> {
 }
 
 /// Gives an error of generated code the facts that it has lost.
-pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &Facts) -> Error {
+pub(crate) fn convert(error: modelarts_api::Error<types::ApiError>, facts: &CallInfo) -> Error {
     use modelarts_api::Error as Generated;
 
     let converted = match error {

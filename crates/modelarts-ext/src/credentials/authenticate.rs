@@ -14,7 +14,7 @@ use crate::{
     credentials::{Credentials, Kind, secret_mask::Secrets},
     error::Error,
     http::signing,
-    transport::{Sender, call::Record},
+    transport::{HttpTransport, call::Record},
 };
 
 static DATE: HeaderName = HeaderName::from_static(signing::DATE);
@@ -60,7 +60,7 @@ pub(crate) struct Used {
     pub(crate) skew: i64,
 }
 
-impl Sender {
+impl HttpTransport {
     /// A copy of the request with these credentials, for a gateway whose clock is ahead by
     /// `skew`.
     pub(crate) fn authorize(

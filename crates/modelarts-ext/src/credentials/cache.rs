@@ -13,7 +13,7 @@ use futures::{
 use modelarts_api::BoxFuture;
 
 use crate::{
-    credentials::{Credentials, ProvideCredentials, Tools},
+    credentials::{Credentials, ProvideCredentials, ProviderContext},
     error::Error,
 };
 
@@ -61,7 +61,7 @@ impl Fetched {
     }
 }
 
-/// Gets new credentials from somewhere. [`Renewing`] makes a provider of it, which
+/// Gets new credentials from somewhere. [`CachedProvider`] makes a provider of it, which
 /// keeps them and asks again in time.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Asks for new credentials.
@@ -70,7 +70,7 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Why there are none. What may pass by itself is an error that
     /// [`Error::is_retryable`] is true for. An error that carries the HTTP status of a
     /// refusal is final for five minutes: nobody is asked meanwhile.
-    fn fetch<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Fetched, Error>>;
+    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
     /// How long before their end credentials are renewed. Of credentials that live
     /// shorter than four times this it is a quarter of their life.
@@ -87,11 +87,11 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     }
 
     /// A provider that keeps what is fetched, and renews it.
-    fn renewing(self) -> Renewing
+    fn renewing(self) -> CachedProvider
     where
         Self: Sized,
     {
-        Renewing::new(self)
+        CachedProvider::new(self)
     }
 }
 
@@ -110,7 +110,7 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
 ///
 /// Clones share what they keep. Time is taken from the clock of the client.
 #[derive(Clone)]
-pub struct Renewing(Arc<Inner>);
+pub struct CachedProvider(Arc<Inner>);
 
 struct Inner {
     source: Box<dyn FetchCredentials>,
@@ -150,7 +150,7 @@ impl Held {
     }
 }
 
-impl Renewing {
+impl CachedProvider {
     /// Keeps and renews what `source` fetches.
     pub fn new(source: impl FetchCredentials) -> Self {
         Self(Arc::new(Inner {
@@ -160,7 +160,7 @@ impl Renewing {
     }
 
     /// What to wait for, or what is there.
-    fn next(&self, tools: &Tools) -> Result<Credentials, Next> {
+    fn next(&self, tools: &ProviderContext) -> Result<Credentials, Next> {
         let mut state = self.0.lock();
         let now = tools.clock.now();
         let flight = state.flight.as_ref().and_then(WeakShared::upgrade);
@@ -215,7 +215,7 @@ impl Inner {
     }
 
     /// Fetches, once for everyone who waits.
-    async fn fetch(&self, tools: &Tools) -> Result<Credentials, Error> {
+    async fn fetch(&self, tools: &ProviderContext) -> Result<Credentials, Error> {
         let fetched = self.source.fetch(tools).await;
         let now = tools.clock.now();
         let mut state = self.lock();
@@ -296,8 +296,11 @@ fn written(time: SystemTime) -> String {
         .to_string()
 }
 
-impl ProvideCredentials for Renewing {
-    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+impl ProvideCredentials for CachedProvider {
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(async move {
             match self.next(tools) {
                 Ok(credentials) => Ok(credentials),
@@ -335,8 +338,10 @@ impl ProvideCredentials for Renewing {
     }
 }
 
-impl fmt::Debug for Renewing {
+impl fmt::Debug for CachedProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Renewing").field(&self.0.source).finish()
+        f.debug_tuple("CachedProvider")
+            .field(&self.0.source)
+            .finish()
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 
 /// What is asked for before anything is looked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Hints {
     pub(crate) region: Option<String>,
     pub(crate) project: Project,
     /// The address of IAM, when the program or `HUAWEICLOUD_SDK_IAM_ENDPOINT` says it.
@@ -24,7 +24,7 @@ pub(crate) struct Wishes {
     pub(crate) metadata: Option<Metadata>,
 }
 
-impl Wishes {
+impl Hints {
     /// The address of IAM; `given` is what the source of the credentials says.
     pub(crate) fn iam(
         &self,
@@ -105,7 +105,7 @@ pub(crate) enum Search {
     Nothing(Error),
 }
 
-type Source = fn(&Environment, &Wishes) -> Result<Look, Error>;
+type Source = fn(&Environment, &Hints) -> Result<Look, Error>;
 
 /// The order: what is for this program alone comes first, what is for everyone on the
 /// machine last.
@@ -122,7 +122,7 @@ const ORDER: [Source; 8] = [
 
 /// Looks everywhere, in order. What is found and is not good is an error: another
 /// source might be somebody else.
-pub(crate) fn find(environment: &Environment, wishes: &Wishes) -> Result<Search, Error> {
+pub(crate) fn find(environment: &Environment, wishes: &Hints) -> Result<Search, Error> {
     let mut looks = Vec::new();
     for source in ORDER {
         match source(environment, wishes)? {
@@ -142,7 +142,7 @@ fn lacks(set: &str, missing: &str) -> Error {
     Error::config(format!("{set} is set but {missing} is not"))
 }
 
-fn oidc(environment: &Environment, wishes: &Wishes) -> Result<Look, Error> {
+fn oidc(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     const PROVIDER: &str = "HUAWEICLOUD_OIDC_PROVIDER_URN";
     const AGENCY: &str = "HUAWEICLOUD_OIDC_AGENCY_URN";
     const TOKEN: &str = "HUAWEICLOUD_OIDC_ID_TOKEN";
@@ -218,7 +218,7 @@ fn pair(
     Found::new(place, credentials).map(Some)
 }
 
-fn keys(environment: &Environment, _: &Wishes) -> Result<Look, Error> {
+fn keys(environment: &Environment, _: &Hints) -> Result<Look, Error> {
     const FEDERATION: &str = "HUAWEICLOUD_SDK_IDP_ID";
 
     if environment.get(FEDERATION).is_some() {
@@ -246,7 +246,7 @@ const OPENSTACK_KEYS: [(&str, &str); 3] = [
     ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
 ];
 
-fn openstack(environment: &Environment, wishes: &Wishes) -> Result<Look, Error> {
+fn openstack(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     const PASSWORD: &str = "OS_PASSWORD";
 
     for (access_key, secret_key) in OPENSTACK_KEYS {
@@ -298,7 +298,7 @@ fn openstack(environment: &Environment, wishes: &Wishes) -> Result<Look, Error> 
     Ok(Found::new(place, login.renewing())?.into())
 }
 
-fn metadata(_: &Environment, wishes: &Wishes) -> Result<Look, Error> {
+fn metadata(_: &Environment, wishes: &Hints) -> Result<Look, Error> {
     match &wishes.metadata {
         Some(metadata) => {
             let provider = metadata.clone().renewing();
@@ -311,7 +311,7 @@ fn metadata(_: &Environment, wishes: &Wishes) -> Result<Look, Error> {
 }
 
 /// Not supported; but whoever relies on it should read that.
-fn pod_identity(environment: &Environment, _: &Wishes) -> Result<Look, Error> {
+fn pod_identity(environment: &Environment, _: &Hints) -> Result<Look, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 
     Ok(Look::not(match environment.get(VARIABLE) {

@@ -16,7 +16,7 @@ use crate::{
     credentials::{
         Credentials,
         cache::FetchCredentials,
-        chain::{Found, Look, Wishes},
+        chain::{Found, Hints, Look},
         password::Password,
     },
     error::Error,
@@ -84,7 +84,7 @@ impl Auth {
 }
 
 /// Looks for the cloud that `OS_CLOUD` names.
-pub(crate) fn find_named(environment: &Environment, wishes: &Wishes) -> Result<Look, Error> {
+pub(crate) fn find_named(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     match environment.get(CLOUD) {
         Some(name) => find(environment, wishes, Some(&name)),
         None => Ok(Look::not(format!("{CLOUD}: not set"))),
@@ -92,11 +92,11 @@ pub(crate) fn find_named(environment: &Environment, wishes: &Wishes) -> Result<L
 }
 
 /// Looks for a file with one cloud.
-pub(crate) fn find_only(environment: &Environment, wishes: &Wishes) -> Result<Look, Error> {
+pub(crate) fn find_only(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     find(environment, wishes, None)
 }
 
-fn find(environment: &Environment, wishes: &Wishes, name: Option<&str>) -> Result<Look, Error> {
+fn find(environment: &Environment, wishes: &Hints, name: Option<&str>) -> Result<Look, Error> {
     let Some((path, mut clouds)) = read(environment, FILE, "clouds")? else {
         let places = places(environment, "clouds")
             .iter()
@@ -159,7 +159,7 @@ fn serve(
     auth_type: Option<String>,
     region: Option<String>,
     environment: &Environment,
-    wishes: &Wishes,
+    wishes: &Hints,
 ) -> Result<Found, Error> {
     let lacks = |what: &str| Error::config(format!("{place} {what}"));
     let project = Project {

@@ -22,12 +22,12 @@ use serde_json::{Map, Value};
 use crate::{
     client::resolve::is_loopback,
     credentials::{
-        Credentials, Kind, Tools,
+        Credentials, Kind, ProviderContext,
         rejection::{self, Refusal},
         secret_mask::{Mask, signature},
     },
     error::{Call, Error, ErrorKind, chain},
-    http::signing::{self, Signing},
+    http::signing::{self, SigningScheme},
     transport::{attempt::said_id, retry},
 };
 
@@ -40,14 +40,14 @@ const EXCERPT: usize = 300;
 
 /// A service that hands out credentials.
 #[derive(Clone, Debug)]
-pub(crate) struct Authority {
+pub(crate) struct AuthServer {
     /// What to call it, such as `IAM`.
     name: &'static str,
     url: Url,
 }
 
 /// An answer, read to its end.
-pub(crate) struct Reply {
+pub(crate) struct AuthReply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -57,7 +57,7 @@ pub(crate) struct Reply {
     mask: Mask,
 }
 
-impl Authority {
+impl AuthServer {
     /// The service at an address such as `https://iam.eu-de.otc.t-systems.com`, with or
     /// without `/v3` behind it.
     pub(crate) fn new(name: &'static str, address: &str) -> Result<Self, Error> {
@@ -113,11 +113,11 @@ impl Authority {
     /// Posts JSON that holds a secret.
     pub(crate) async fn post(
         &self,
-        tools: &Tools,
+        tools: &ProviderContext,
         url: Url,
         body: &Value,
         secret: &str,
-    ) -> Result<Reply, Error> {
+    ) -> Result<AuthReply, Error> {
         let mut request = Request::new(Method::POST, url);
         request
             .headers_mut()
@@ -130,11 +130,11 @@ impl Authority {
     /// secrets, which are those of the headers and these, is masked.
     pub(crate) async fn send(
         &self,
-        tools: &Tools,
+        tools: &ProviderContext,
         request: Request,
         limit: Duration,
         secrets: &[Option<&str>],
-    ) -> Result<Reply, Error> {
+    ) -> Result<AuthReply, Error> {
         let http = tools.client_for(request.url())?;
         let mask = {
             let headers = request.headers();
@@ -167,7 +167,7 @@ impl Authority {
                 mask.body(&mut body);
                 mask.headers(&mut headers);
             }
-            Ok::<_, reqwest::Error>(Reply {
+            Ok::<_, reqwest::Error>(AuthReply {
                 status,
                 retry_after: retry::retry_after(&headers, || tools.clock.now()),
                 headers,
@@ -207,7 +207,7 @@ impl Authority {
     }
 
     /// An answer that is not what was asked for. `what` says what the service did not do.
-    pub(crate) fn refusal(&self, reply: &Reply, what: &str) -> Error {
+    pub(crate) fn refusal(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
         // Where the status says success, it came as it is.
@@ -247,7 +247,7 @@ impl Authority {
     }
 
     /// Temporary keys, in one of the spellings that STS and the metadata service use.
-    pub(crate) fn keys(&self, reply: &Reply) -> Result<(Credentials, jiff::Timestamp), Error> {
+    pub(crate) fn keys(&self, reply: &AuthReply) -> Result<(Credentials, jiff::Timestamp), Error> {
         let odd = || self.odd("without usable temporary keys");
         let mut value: Value = serde_json::from_slice(&reply.body).map_err(|_| odd())?;
         for name in ["credential", "credentials"] {
@@ -277,7 +277,7 @@ impl Authority {
     }
 }
 
-impl std::fmt::Display for Authority {
+impl std::fmt::Display for AuthServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let url = self.url.as_str().trim_end_matches('/');
         write!(f, "{} at {url}", self.name)
@@ -286,7 +286,7 @@ impl std::fmt::Display for Authority {
 
 /// An address as it may be shown: not when it could hold a password.
 pub(crate) fn shown(address: &str) -> String {
-    Authority::anywhere("it", address).map_or_else(
+    AuthServer::anywhere("it", address).map_or_else(
         |_| "***".to_owned(),
         |authority| authority.url.as_str().trim_end_matches('/').to_owned(),
     )
@@ -330,10 +330,10 @@ struct Listed {
 
 /// Asks IAM for the id of a project: the one with this name, or the only one.
 pub(crate) async fn find_project(
-    iam: &Authority,
-    tools: &Tools,
+    iam: &AuthServer,
+    tools: &ProviderContext,
     credentials: &Credentials,
-    signing: &Signing,
+    signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<String, Error> {
     let (mut found, mask) = list_projects(iam, tools, credentials, signing, name).await?;
@@ -381,10 +381,10 @@ fn written(projects: &[Listed], mask: &Mask) -> String {
 }
 
 async fn list_projects(
-    iam: &Authority,
-    tools: &Tools,
+    iam: &AuthServer,
+    tools: &ProviderContext,
     credentials: &Credentials,
-    signing: &Signing,
+    signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<(Vec<Listed>, Mask), Error> {
     let ask = async |now| {
@@ -410,7 +410,7 @@ fn authenticate(
     request: &mut Request,
     now: SystemTime,
     credentials: &Credentials,
-    signing: &Signing,
+    signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<(), Error> {
     let query: Vec<_> = name

@@ -8,9 +8,9 @@ use reqwest::{Method, Request, StatusCode, Url, header::HeaderValue};
 use crate::{
     client::resolve::is_loopback,
     credentials::{
-        Tools,
+        ProviderContext,
         cache::{FetchCredentials, Fetched},
-        iam::{Authority, Reply, shown},
+        iam::{AuthReply, AuthServer, shown},
     },
     error::Error,
 };
@@ -53,8 +53,8 @@ impl Metadata {
         self
     }
 
-    fn service(&self) -> Result<Authority, Error> {
-        let service = Authority::anywhere("the metadata service", &self.address)?;
+    fn service(&self) -> Result<AuthServer, Error> {
+        let service = AuthServer::anywhere("the metadata service", &self.address)?;
         let url = service.at("/");
         if url.scheme() == "http" && !is_loopback(&url) && !is_link_local(&url) {
             return Err(Error::config(format!(
@@ -90,8 +90,8 @@ fn is_link_local(url: &Url) -> bool {
 
 /// Begins a session; older versions of the service know none and answer without.
 async fn session(
-    service: &Authority,
-    tools: &Tools,
+    service: &AuthServer,
+    tools: &ProviderContext,
     required: bool,
 ) -> Result<Option<HeaderValue>, Error> {
     let mut request = Request::new(Method::PUT, service.at("/meta-data/latest/api/token"));
@@ -113,10 +113,10 @@ async fn session(
 }
 
 async fn keys(
-    service: &Authority,
-    tools: &Tools,
+    service: &AuthServer,
+    tools: &ProviderContext,
     session: Option<HeaderValue>,
-) -> Result<Reply, Error> {
+) -> Result<AuthReply, Error> {
     let mut request = Request::new(Method::GET, service.at("/openstack/latest/securitykey"));
     if let Some(session) = session {
         request.headers_mut().insert("x-metadata-token", session);
@@ -125,7 +125,7 @@ async fn keys(
 }
 
 impl FetchCredentials for Metadata {
-    fn fetch<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             let service = self.service()?;
             let begun = session(&service, tools, false).await?;
@@ -154,7 +154,7 @@ impl FetchCredentials for Metadata {
 
 /// Whether the answer says that the server has no agency, which asking again does not
 /// change.
-fn no_agency(reply: &Reply) -> bool {
+fn no_agency(reply: &AuthReply) -> bool {
     let text = String::from_utf8_lossy(&reply.body);
     text.contains("configure Cloud Service Agency")
 }

@@ -118,7 +118,7 @@ impl fmt::Debug for Credentials {
 /// What a provider may need to get credentials.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Tools {
+pub struct ProviderContext {
     /// The HTTP client of the [`Client`](crate::client::Client): with its certificates and
     /// connection timeout, and without redirects.
     pub http: reqwest::Client,
@@ -126,8 +126,8 @@ pub struct Tools {
     pub clock: Arc<dyn Clock>,
 }
 
-impl Tools {
-    /// Tools outside of a client, for the tests of a provider, or to use a provider
+impl ProviderContext {
+    /// ProviderContext outside of a client, for the tests of a provider, or to use a provider
     /// for something else.
     ///
     /// # Errors
@@ -171,12 +171,15 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Why there are none. What may pass by itself, such as an IAM that cannot be
     /// reached, is an error that [`Error::is_retryable`] is true for.
-    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>>;
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
     /// Credentials that are valid now and there without asking anybody. This is asked first,
     /// and [`credentials`](Self::credentials) only when there are none. It must not block, nor
     /// give what it was told to [`renew`](Self::renew).
-    fn at_hand(&self) -> Option<Credentials> {
+    fn cached(&self) -> Option<Credentials> {
         None
     }
 
@@ -204,12 +207,15 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
 }
 
 impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
-    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         (**self).credentials(tools)
     }
 
-    fn at_hand(&self) -> Option<Credentials> {
-        (**self).at_hand()
+    fn cached(&self) -> Option<Credentials> {
+        (**self).cached()
     }
 
     fn renew(&self, refused: &Credentials) -> bool {
@@ -226,11 +232,14 @@ impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
 }
 
 impl ProvideCredentials for Credentials {
-    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+    fn credentials<'a>(
+        &'a self,
+        _: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(std::future::ready(Ok(self.clone())))
     }
 
-    fn at_hand(&self) -> Option<Credentials> {
+    fn cached(&self) -> Option<Credentials> {
         Some(self.clone())
     }
 

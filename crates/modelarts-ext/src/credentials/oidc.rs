@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::{
     config::environment,
     credentials::{
-        Tools,
+        ProviderContext,
         cache::{FetchCredentials, Fetched},
-        iam::{Authority, shown},
+        iam::{AuthServer, shown},
     },
     error::{Error, ErrorKind},
 };
@@ -143,9 +143,9 @@ impl Oidc {
 }
 
 impl FetchCredentials for Oidc {
-    fn fetch<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
-            let sts = Authority::new("STS", &self.sts)?;
+            let sts = AuthServer::new("STS", &self.sts)?;
             let token = self.token()?;
             let mut body = json!({
                 "provider_urn": self.provider,
@@ -172,7 +172,7 @@ impl FetchCredentials for Oidc {
     }
 
     fn check(&self) -> Result<(), Error> {
-        Authority::new("STS", &self.sts)?;
+        AuthServer::new("STS", &self.sts)?;
         for (name, value) in [("provider", &self.provider), ("agency", &self.agency)] {
             if value.trim().is_empty() {
                 return Err(Error::config(format!("the OIDC {name} URN is empty")));

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{
     credentials::{
-        Credentials, Tools,
+        Credentials, ProviderContext,
         cache::{FetchCredentials, Fetched},
-        iam::{Authority, shown},
+        iam::{AuthServer, shown},
     },
     error::Error,
 };
@@ -146,10 +146,10 @@ struct Project {
 }
 
 impl FetchCredentials for Password {
-    fn fetch<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             self.check()?;
-            let iam = Authority::new("IAM", &self.iam)?;
+            let iam = AuthServer::new("IAM", &self.iam)?;
             let mut url = iam.at("/v3/auth/tokens");
             // Without the catalogue the answer is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
@@ -190,7 +190,7 @@ impl FetchCredentials for Password {
     }
 
     fn check(&self) -> Result<(), Error> {
-        Authority::new("IAM", &self.iam)?;
+        AuthServer::new("IAM", &self.iam)?;
         if self.user.text().trim().is_empty() {
             return Err(Error::config("the user of IAM is empty"));
         }

@@ -11,7 +11,7 @@ use crate::{
     },
     credentials::{
         Credentials,
-        chain::{Found, Look, Wishes},
+        chain::{Found, Hints, Look},
     },
     error::Error,
 };
@@ -22,7 +22,7 @@ const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
 const SECTION: &str = "basic";
 
 /// Looks for `~/.huaweicloud/credentials`, and for what is in it.
-pub(crate) fn find(environment: &Environment, _: &Wishes) -> Result<Look, Error> {
+pub(crate) fn find(environment: &Environment, _: &Hints) -> Result<Look, Error> {
     let (path, named) = match (environment.get(FILE), &environment.home) {
         (Some(path), _) => (PathBuf::from(path), true),
         (None, Some(home)) => (home.join(".huaweicloud/credentials"), false),

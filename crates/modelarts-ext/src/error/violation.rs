@@ -12,7 +12,7 @@ use crate::validation::rules::Basis;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
-    offender: Offender,
+    offender: Actual,
     rule: Cow<'static, str>,
     code: Option<&'static str>,
     advice: Cow<'static, str>,
@@ -20,7 +20,7 @@ pub struct Violation {
 
 /// The content of the field.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Offender {
+pub(crate) enum Actual {
     Missing,
     Value(Value),
     /// A value that may be a secret: it is not kept.
@@ -32,7 +32,7 @@ pub(crate) enum Offender {
 impl Violation {
     pub(crate) fn new(
         field: impl Into<String>,
-        offender: Offender,
+        offender: Actual,
         rule: impl Into<Cow<'static, str>>,
         code: Option<&'static str>,
         advice: impl Into<Cow<'static, str>>,
@@ -56,8 +56,8 @@ impl Violation {
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.offender {
-            Offender::Value(value) => Some(value),
-            Offender::Missing | Offender::Hidden | Offender::Field => None,
+            Actual::Value(value) => Some(value),
+            Actual::Missing | Actual::Hidden | Actual::Field => None,
         }
     }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Violation {
 /// Longer values are cut in messages.
 const SHOWN: usize = 80;
 
-impl fmt::Display for Offender {
+impl fmt::Display for Actual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str(" is missing"),
@@ -110,7 +110,7 @@ impl fmt::Display for Offender {
     }
 }
 
-impl fmt::Debug for Offender {
+impl fmt::Debug for Actual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.to_string().trim_start())
     }
@@ -121,14 +121,14 @@ impl fmt::Debug for Offender {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
-    offender: Offender,
+    offender: Actual,
     advice: Cow<'static, str>,
 }
 
 impl Warning {
     pub(crate) fn new(
         field: impl Into<String>,
-        offender: Offender,
+        offender: Actual,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
@@ -174,7 +174,7 @@ impl Report {
         &mut self,
         basis: Basis,
         field: impl Into<String>,
-        offender: Offender,
+        offender: Actual,
         says: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) {

@@ -2,7 +2,7 @@
 //!
 //! A pure function of the request, the keys and the time. The rules are those of
 //! the official Python signer; `tests/signing-vectors.json` holds its results. Those
-//! of the older, scoped dialect are in [`Signing::Scoped`]; no official signer speaks
+//! of the older, scoped dialect are in [`SigningScheme::Scoped`]; no official signer speaks
 //! it, so `tests/scoped-vectors.json` holds the results of a script of this project.
 
 use std::{borrow::Cow, time::SystemTime};
@@ -18,7 +18,7 @@ use crate::error::Error;
 /// `SDK-HMAC-SHA256`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Signing {
+pub enum SigningScheme {
     /// With the secret key itself: `Access=…`. So do the official SDKs, and most
     /// clients of Open Telekom Cloud too.
     #[default]
@@ -37,7 +37,7 @@ pub enum Signing {
     },
 }
 
-impl Signing {
+impl SigningScheme {
     /// What is wrong before anything is sent.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Scoped { region, service } = self else {
@@ -98,9 +98,9 @@ pub(crate) fn sign(
     request: &Request<'_>,
     access_key: &str,
     secret_key: &str,
-    signing: &Signing,
+    signing: &SigningScheme,
 ) -> Signature {
-    let scoped = matches!(signing, Signing::Scoped { .. });
+    let scoped = matches!(signing, SigningScheme::Scoped { .. });
     let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::with_capacity(request.headers.len());
     for (name, value) in request.headers {
         // Gateways drop such headers, so signing them would break the signature.
@@ -160,13 +160,13 @@ pub(crate) fn sign(
     let date = header(DATE);
     let hash = hex(&Sha256::digest(&canonical_request));
     let (credential, to_sign, key) = match signing {
-        Signing::Access => (
+        SigningScheme::Access => (
             // No key is derived, so one key is good for every region.
             ["Access=", access_key].concat(),
             ["SDK-HMAC-SHA256\n", date, "\n", &hash].concat(),
             Cow::Borrowed(secret_key.as_bytes()),
         ),
-        Signing::Scoped { region, service } => {
+        SigningScheme::Scoped { region, service } => {
             let day = date.get(..8).unwrap_or_default();
             let scope = format!("{day}/{region}/{service}/sdk_request");
             let mut key = format!("SDK{secret_key}").into_bytes();
@@ -389,7 +389,7 @@ mod tests {
                 },
                 vector["ak"].as_str().unwrap(),
                 vector["sk"].as_str().unwrap(),
-                &Signing::Access,
+                &SigningScheme::Access,
             );
             assert_eq!(
                 signature.canonical_request, vector["canonical_request"],
@@ -466,7 +466,7 @@ mod tests {
                 },
                 "AccessKey",
                 "SecretKey",
-                &Signing::Access,
+                &SigningScheme::Access,
             )
             .authorization
         };
@@ -506,7 +506,7 @@ mod tests {
                 },
                 text("ak"),
                 text("sk"),
-                &Signing::Scoped {
+                &SigningScheme::Scoped {
                     region: text("region").to_owned(),
                     service: text("service").to_owned(),
                 },
@@ -523,7 +523,7 @@ mod tests {
 
     #[test]
     fn a_scope_takes_no_separators() {
-        let scoped = |region: &str, service: &str| Signing::Scoped {
+        let scoped = |region: &str, service: &str| SigningScheme::Scoped {
             region: region.to_owned(),
             service: service.to_owned(),
         };

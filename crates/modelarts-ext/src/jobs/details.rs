@@ -1,4 +1,4 @@
-//! Facts that people look for in the details of a job, all of them read from what the service
+//! CallInfo that people look for in the details of a job, all of them read from what the service
 //! said when the job was last looked at.
 
 use std::time::{Duration, SystemTime};

@@ -20,7 +20,7 @@ use crate::{
         logs::Logs,
         wait::{Wait, all::WaitAll},
     },
-    transport::{call::Facts, call_accessors::accessors},
+    transport::{call::CallInfo, call_accessors::accessors},
 };
 
 /// With these codes the service refuses to stop a job that is not in a phase for it, or
@@ -98,7 +98,7 @@ pub struct Job {
 /// An answer of the service about a job.
 struct Snapshot {
     details: Arc<TrainingJob>,
-    told: Arc<Facts>,
+    told: Arc<CallInfo>,
     /// The answer by which a watch that was begun from this one saw the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
@@ -109,7 +109,7 @@ impl Snapshot {
         Self::of(Arc::from(answer.into_boxed()), told)
     }
 
-    fn of(details: Arc<TrainingJob>, told: Arc<Facts>) -> Arc<Self> {
+    fn of(details: Arc<TrainingJob>, told: Arc<CallInfo>) -> Arc<Self> {
         Arc::new(Self {
             details,
             told,
@@ -123,7 +123,7 @@ impl Job {
     pub(crate) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
-        told: Arc<Facts>,
+        told: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     jobs::{filter::Filter, job::Job},
     pagination::{
-        page::{self, Batch, Page, Reading, Results, Source, pagination},
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
         position::Position,
     },
 };
@@ -34,7 +34,7 @@ pub struct ListJobs {
     host_ips: Vec<IpAddr>,
     sort_by: types::JobSortField,
     oldest_first: bool,
-    reading: Reading,
+    reading: ReadOptions,
 }
 
 impl ListJobs {
@@ -47,7 +47,7 @@ impl ListJobs {
             host_ips: Vec::new(),
             sort_by: types::JobSortField::CreateTime,
             oldest_first: false,
-            reading: Reading::new(MAX_LIMIT),
+            reading: ReadOptions::new(MAX_LIMIT),
         }
     }
 
@@ -131,19 +131,19 @@ impl ListJobs {
 
     /// The jobs, page after page as they are wanted.
     #[must_use]
-    pub fn stream(self) -> Results<Job> {
+    pub fn stream(self) -> PageStream<Job> {
         page::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
     #[must_use]
-    pub fn items(self) -> Results<Job> {
+    pub fn items(self) -> PageStream<Job> {
         self.stream()
     }
 
     /// The pages.
     #[must_use]
-    pub fn pages(self) -> Results<Page<Job>> {
+    pub fn pages(self) -> PageStream<Page<Job>> {
         let reading = self.reading.clone();
         let source = pagination(OPERATION).and_then(|how| Ok((self.source()?, how)));
         match source {
@@ -161,7 +161,7 @@ impl ListJobs {
         self.stream().take(most).try_collect().await
     }
 
-    fn source(self) -> Result<Search, Error> {
+    fn source(self) -> Result<JobPages, Error> {
         self.reading.check(OPERATION, MAX_LIMIT)?;
         at_most("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         at_most("tag", self.tags.len(), MAX_TAGS, "tags")?;
@@ -199,7 +199,7 @@ impl ListJobs {
             body = body.workspace_id(workspace);
         }
         let addresses = self.host_ips.iter().map(IpAddr::to_string);
-        Ok(Search {
+        Ok(JobPages {
             client: self.client,
             body: body.host_ips(addresses.collect::<Vec<_>>()),
             filtered,
@@ -226,13 +226,13 @@ fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Er
     )))
 }
 
-struct Search {
+struct JobPages {
     client: Client,
     body: types::builder::ListTrainingJobsRequest,
     filtered: bool,
 }
 
-impl Source for Search {
+impl Source for JobPages {
     type Item = Job;
 
     fn operation(&self) -> &'static str {
@@ -247,7 +247,7 @@ impl Source for Search {
         self.filtered
     }
 
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Job>, Error>> {
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Job>, Error>> {
         Box::pin(async move {
             let body = self.body.clone().offset(offset).limit(i64::from(limit));
             let answer = self
@@ -274,7 +274,7 @@ impl Source for Search {
                 .collect();
             // A job without an id cannot be asked for anything.
             dropped += found - items.len();
-            Ok(Batch {
+            Ok(RawPage {
                 items,
                 total: answer.total,
                 count: answer.count,

@@ -17,21 +17,21 @@ const STEP: Duration = Duration::from_secs(60);
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
-/// use modelarts_ext::Series;
+/// use modelarts_ext::MetricSeries;
 ///
 /// let start = SystemTime::UNIX_EPOCH;
-/// let series = Series::new("cpuUsage", start, [-1.0, 40.0, 60.0]);
+/// let series = MetricSeries::new("cpuUsage", start, [-1.0, 40.0, 60.0]);
 /// assert_eq!(series.last(), Some((start + Duration::from_secs(120), 60.0)));
 /// assert_eq!(series.mean(), Some(50.0));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct MetricSeries {
     metric: String,
     start: SystemTime,
     values: Vec<Option<f64>>,
 }
 
-impl Series {
+impl MetricSeries {
     /// A series of values as the service sends them, the first of them at `start`,
     /// which is the [start of the job](crate::jobs::job::Job::started_at).
     pub fn new(
@@ -115,7 +115,7 @@ impl Job {
     /// # Errors
     /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
     /// only just begun.
-    pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<Series>, Error> {
+    pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.metrics_of(task.into());
         deadline
@@ -127,7 +127,7 @@ impl Job {
             .await
     }
 
-    async fn metrics_of(&self, task: String) -> Result<Vec<Series>, Error> {
+    async fn metrics_of(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
         let start = match self.started_at() {
             Some(start) => start,
@@ -151,7 +151,7 @@ impl Job {
         Ok(series
             .map(|series| {
                 let metric = series.metric.map(|metric| metric.to_string());
-                Series::new(metric.unwrap_or_default(), start, series.value)
+                MetricSeries::new(metric.unwrap_or_default(), start, series.value)
             })
             .collect())
     }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn values_have_times_and_gaps() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
-        let series = Series::new("memUsage", start, [-1.0, -1.0, 3.5, -1.0, 0.0, f64::NAN]);
+        let series = MetricSeries::new("memUsage", start, [-1.0, -1.0, 3.5, -1.0, 0.0, f64::NAN]);
         let at = |minute: u64| start + Duration::from_secs(60 * minute);
         assert_eq!(
             series.points().collect::<Vec<_>>(),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_has_no_values() {
-        let series = Series::new("npuUtil", SystemTime::UNIX_EPOCH, [-1.0; 5]);
+        let series = MetricSeries::new("npuUtil", SystemTime::UNIX_EPOCH, [-1.0; 5]);
         assert!(series.is_blank());
         assert_eq!(series.points().count(), 5);
         assert_eq!(

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     error::{
         Error,
-        violation::{Offender, Report, Violation},
+        violation::{Actual, Report, Violation},
     },
     jobs::job::{Job, TrainingJobs},
     validation::limits::{self, INVALID},
@@ -41,7 +41,7 @@ impl Job {
         let mut report = Report::default();
         limits::check(
             SCHEMA,
-            &crate::validation::json_path::Place::root(&change),
+            &crate::validation::json_path::Located::root(&change),
             &mut report,
         );
         if !report.is_ok() {
@@ -84,7 +84,7 @@ impl TrainingJobs {
                 "the call",
                 vec![Violation::new(
                     "jobs",
-                    Offender::Missing,
+                    Actual::Missing,
                     "there is a job to delete",
                     Some(INVALID),
                     "name one",

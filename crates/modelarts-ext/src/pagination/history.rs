@@ -28,7 +28,7 @@ const CAME: i32 = 3;
 /// The rows that were read: the last ones by their keys, many more by a hash of it, so that
 /// none comes twice.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct RowHistory {
     /// Whether no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
@@ -57,7 +57,7 @@ struct Count {
     epoch: u32,
 }
 
-impl Known {
+impl RowHistory {
     pub(crate) fn new(unique: bool) -> Self {
         Self {
             unique,
@@ -299,8 +299,8 @@ mod tests {
         text.chars().map(String::from).collect()
     }
 
-    fn known(unique: bool, read: &str) -> Known {
-        let mut known = Known::new(unique);
+    fn known(unique: bool, read: &str) -> RowHistory {
+        let mut known = RowHistory::new(unique);
         let read = keys(read);
         let hashes = known.hashes(&read);
         known.admit(&hashes, 0);
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn runs_of_equal_rows_need_a_longer_overlap() {
         let overlap = |read: &str| {
-            let mut known = Known::new(false);
+            let mut known = RowHistory::new(false);
             known.remember(keys(read));
             known.overlap(10, 20)
         };
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn the_last_rows_are_remembered_in_full() {
-        let mut known = Known::new(true);
+        let mut known = RowHistory::new(true);
         known.remember((0..RECENT).map(|row| row.to_string()));
         assert!(!known.has_forgotten());
         known.remember(["last".to_owned()]);
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         for unique in [true, false] {
-            let mut known = Known::new(unique);
+            let mut known = RowHistory::new(unique);
             let rows: Vec<u64> = (0..REMEMBERED as u64).collect();
             assert!(known.admit(&rows, 0).iter().all(|new| *new));
             assert!(!known.is_incomplete());

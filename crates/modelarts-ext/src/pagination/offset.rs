@@ -7,23 +7,23 @@ use std::sync::{
 
 use modelarts_api::Offset;
 
-use crate::pagination::position::Counts;
+use crate::pagination::position::OffsetUnit;
 
 /// What was found out about the lists whose documents disagree.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Offsets {
-    pub(crate) events: Learned,
-    pub(crate) trials: Learned,
+pub(crate) struct DetectedOffsets {
+    pub(crate) events: DetectedOffset,
+    pub(crate) trials: DetectedOffset,
 }
 
 /// What the offset of a list counts, once that is known. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Learned(Arc<AtomicU8>);
+pub(crate) struct DetectedOffset(Arc<AtomicU8>);
 
 const PAGES: u8 = 1;
 const RECORDS: u8 = 2;
 
-impl Learned {
+impl DetectedOffset {
     pub(crate) fn get(&self) -> Option<Offset> {
         match self.0.load(Ordering::Relaxed) {
             PAGES => Some(Offset::PageIndex),
@@ -33,9 +33,9 @@ impl Learned {
     }
 
     pub(crate) fn set(&self, offset: Offset) {
-        let known = match Counts::of(offset) {
-            Some(Counts::Pages) => PAGES,
-            Some(Counts::Records) => RECORDS,
+        let known = match OffsetUnit::of(offset) {
+            Some(OffsetUnit::Pages) => PAGES,
+            Some(OffsetUnit::Records) => RECORDS,
             None => return,
         };
         self.0.store(known, Ordering::Relaxed);

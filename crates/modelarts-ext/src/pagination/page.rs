@@ -7,12 +7,12 @@ use modelarts_api::{BoxFuture, Offset, Operation, Pagination};
 
 use crate::{
     error::Error,
-    pagination::{offset::Learned, pager::Pager, position::Position},
-    transport::{call::Facts, call_accessors::accessors},
+    pagination::{offset::DetectedOffset, pager::Pager, position::Position},
+    transport::{call::CallInfo, call_accessors::accessors},
 };
 
 /// A stream of results that can be polled as it is.
-pub type Results<T> = BoxStream<'static, Result<T, Error>>;
+pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 
 /// How many pages are asked for at a time, if nothing is said.
 const IN_FLIGHT: usize = 4;
@@ -31,7 +31,7 @@ pub struct Page<T> {
     pub dropped: usize,
     /// The position behind this page, to go on from another time.
     pub position: Position,
-    pub(crate) told: Arc<Facts>,
+    pub(crate) told: Arc<CallInfo>,
 }
 
 impl<T> Page<T> {
@@ -45,7 +45,7 @@ impl<T> Page<T> {
 }
 
 /// Rows as one request brings them.
-pub(crate) struct Batch<T> {
+pub(crate) struct RawPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) total: Option<i64>,
     /// How many rows match the conditions, or are on this page: the documents admit
@@ -54,7 +54,7 @@ pub(crate) struct Batch<T> {
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,
     pub(crate) dropped: usize,
-    pub(crate) told: Arc<Facts>,
+    pub(crate) told: Arc<CallInfo>,
 }
 
 /// What a list needs to be paged.
@@ -74,20 +74,20 @@ pub(crate) trait Source: Send + Sync + 'static {
     }
 
     /// Asks for `limit` rows at `offset`, in the service's meaning of offset.
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Self::Item>, Error>>;
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Self::Item>, Error>>;
 
     /// What rows are compared by.
     fn key(&self, item: &Self::Item) -> String;
 
     /// Where the client remembers what the offset turned out to count.
-    fn learned(&self) -> Option<&Learned> {
+    fn learned(&self) -> Option<&DetectedOffset> {
         None
     }
 }
 
 /// How a caller wants a list to be read.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReadOptions {
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
@@ -97,7 +97,7 @@ pub(crate) struct Reading {
     pub(crate) lenient: bool,
 }
 
-impl Reading {
+impl ReadOptions {
     pub(crate) fn new(size: u32) -> Self {
         Self {
             size,
@@ -132,15 +132,15 @@ impl Reading {
 /// The pages of a list.
 ///
 /// The first page is asked for alone, because most lists end there. Then up to
-/// [`Reading::in_flight`] are asked for at the same time while the stream is polled;
+/// [`ReadOptions::in_flight`] are asked for at the same time while the stream is polled;
 /// when it is dropped, nothing more is. The pages overlap, so that rows that shift
 /// between two requests are neither lost nor doubled. A list that ends before all rows
 /// came that the service counts is read again, and ends with an error if they do not come.
 pub(crate) fn pages<S: Source>(
     source: S,
     pagination: Pagination,
-    reading: Reading,
-) -> Results<Page<S::Item>> {
+    reading: ReadOptions,
+) -> PageStream<Page<S::Item>> {
     let pager = Pager::new(Arc::new(source), pagination, reading);
     stream::try_unfold(pager, |mut pager| async move {
         Ok(pager.next().await?.map(|page| (page, pager)))
@@ -149,7 +149,7 @@ pub(crate) fn pages<S: Source>(
 }
 
 /// The rows of pages.
-pub(crate) fn rows<T: Send + 'static>(pages: Results<Page<T>>) -> Results<T> {
+pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
     pages
         .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))
         .try_flatten()
@@ -157,7 +157,7 @@ pub(crate) fn rows<T: Send + 'static>(pages: Results<Page<T>>) -> Results<T> {
 }
 
 /// A stream that says what is wrong.
-pub(crate) fn refused<T: Send + 'static>(error: Error) -> Results<T> {
+pub(crate) fn refused<T: Send + 'static>(error: Error) -> PageStream<T> {
     stream::once(future::err(error)).boxed()
 }
 

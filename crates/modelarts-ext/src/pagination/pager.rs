@@ -1,10 +1,10 @@
 //! Reads a list that changes while it is read.
 //!
-//! Each request asks for some rows that were read before, see [`Frame`]. They show
+//! Each request asks for some rows that were read before, see [`WindowPlan`]. They show
 //! whether the list has shifted: rows that came in before push what was read into
 //! the window, where it is recognised; rows that went away pull unread rows in front
 //! of the window, and then not one of its rows is known. In that case the known rows
-//! are [searched](Search) for, and reading goes on behind them. So every row that was
+//! are [searched](Relocation) for, and reading goes on behind them. So every row that was
 //! there all the time is given once.
 //!
 //! That holds as long as the service keeps the order of the rows. Where a page shows that
@@ -22,14 +22,14 @@ use crate::{
     error::{Error, ErrorKind},
     pagination::{
         error::{self, End, ListError},
-        history::Known,
+        history::RowHistory,
         offset_meaning::{self, Evidence, Meaning, Verdict},
         order_check::OrderCheck,
-        page::{Batch, Page, Reading, Source},
-        position::{self, Counts, Position},
-        relocate::Search,
+        page::{Page, RawPage, ReadOptions, Source},
+        position::{self, OffsetUnit, Position},
+        relocate::Relocation,
         row_counts::RowCounts,
-        window::{Frame, Window},
+        window::{Window, WindowPlan},
     },
 };
 
@@ -39,12 +39,12 @@ use crate::{
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-type Answer<T> = Result<(Window, Batch<T>), Error>;
+type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
 pub(crate) struct Pager<S: Source> {
     source: Arc<S>,
-    frame: Frame,
-    known: Known,
+    frame: WindowPlan,
+    known: RowHistory,
     order: OrderCheck,
     in_flight: usize,
     /// What was asked for already, in order.
@@ -65,7 +65,7 @@ pub(crate) struct Pager<S: Source> {
     /// The largest number of rows that the service said.
     largest: u64,
     meaning: Meaning,
-    search: Option<Search>,
+    search: Option<Relocation>,
     /// The number of rows before the end of the farthest page that a search asked for.
     searched: u64,
     /// How many searches there were since the last new row.
@@ -95,14 +95,14 @@ pub(crate) struct Pager<S: Source> {
 }
 
 impl<S: Source> Pager<S> {
-    pub(crate) fn new(source: Arc<S>, pagination: Pagination, reading: Reading) -> Self {
+    pub(crate) fn new(source: Arc<S>, pagination: Pagination, reading: ReadOptions) -> Self {
         let saved = reading.resume;
         let sure = reading
             .meaning
-            .or_else(|| saved.as_ref()?.counts.map(Counts::offset))
+            .or_else(|| saved.as_ref()?.counts.map(OffsetUnit::offset))
             .or_else(|| source.learned()?.get());
         let unique = source.is_unique();
-        let mut known = Known::new(unique);
+        let mut known = RowHistory::new(unique);
         let (mut read, mut resumed) = (0, 0);
         let mut order = OrderCheck::default();
         if let Some(saved) = saved {
@@ -114,7 +114,7 @@ impl<S: Source> Pager<S> {
         }
         Self {
             source,
-            frame: Frame {
+            frame: WindowPlan {
                 meaning: sure.unwrap_or(pagination.offset),
                 size: reading.size,
                 max: pagination.max_limit.unwrap_or(reading.size).max(1),
@@ -265,7 +265,7 @@ impl<S: Source> Pager<S> {
     fn take(
         &mut self,
         mut window: Window,
-        batch: Batch<S::Item>,
+        batch: RawPage<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
         let rows = (batch.items.len() + batch.dropped) as u64;
         let counts = RowCounts::new(batch.total, batch.count);
@@ -531,7 +531,7 @@ impl<S: Source> Pager<S> {
             }
             // Earlier by half a window: as much that is known as what is not.
             let half = u64::from(self.frame.max / 2);
-            self.search = Some(Search::new(window.start.saturating_sub(half)));
+            self.search = Some(Relocation::new(window.start.saturating_sub(half)));
             return Ok(());
         };
         // Windows overlap by half, so that what is searched for is whole in one. A window
@@ -565,7 +565,7 @@ impl<S: Source> Pager<S> {
             read: self.read,
             more: self.known.has_forgotten() || last.len() < self.known.len(),
             last,
-            counts: Counts::of(self.frame.meaning).filter(|_| self.meaning.is_known()),
+            counts: OffsetUnit::of(self.frame.meaning).filter(|_| self.meaning.is_known()),
         }
     }
 

@@ -30,18 +30,18 @@ pub struct Position {
     pub(crate) more: bool,
     /// What offsets count, where that was found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) counts: Option<Counts>,
+    pub(crate) counts: Option<OffsetUnit>,
 }
 
 /// What offsets count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Counts {
+pub(crate) enum OffsetUnit {
     Pages,
     Records,
 }
 
-impl Counts {
+impl OffsetUnit {
     pub(crate) fn of(offset: Offset) -> Option<Self> {
         match offset {
             Offset::PageIndex => Some(Self::Pages),

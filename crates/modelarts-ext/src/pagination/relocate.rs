@@ -1,11 +1,11 @@
 //! Finds the rows that were read last in a list that has shifted.
 
-use crate::pagination::window::{Frame, Window};
+use crate::pagination::window::{Window, WindowPlan};
 
 /// Looks at the place where they should be, then before and behind it in turns,
 /// farther and farther.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Search {
+pub(crate) struct Relocation {
     /// The row to look at.
     row: u64,
     /// The first and the last row that was looked at, while there is more beyond.
@@ -14,7 +14,7 @@ pub(crate) struct Search {
     backwards: bool,
 }
 
-impl Search {
+impl Relocation {
     pub(crate) fn new(row: u64) -> Self {
         Self {
             row,
@@ -24,7 +24,7 @@ impl Search {
         }
     }
 
-    pub(crate) fn window(&self, frame: &Frame) -> Window {
+    pub(crate) fn window(&self, frame: &WindowPlan) -> Window {
         frame.around(self.row)
     }
 
@@ -63,13 +63,13 @@ mod tests {
     use super::*;
 
     fn rows(start: u64, length: u64) -> Vec<u64> {
-        let frame = Frame {
+        let frame = WindowPlan {
             meaning: Offset::Record,
             size: 10,
             max: 10,
             overlap: 3,
         };
-        let mut search = Some(Search::new(start));
+        let mut search = Some(Relocation::new(start));
         let mut rows = Vec::new();
         while let Some(at) = search {
             let window = at.window(&frame);

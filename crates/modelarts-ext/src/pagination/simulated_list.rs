@@ -11,8 +11,8 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 use crate::{
     error::Error,
     pagination::{
-        offset::Learned,
-        page::{self, Batch, Page, Reading, Results, Source},
+        offset::DetectedOffset,
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source},
     },
 };
 
@@ -112,8 +112,8 @@ impl Setting {
         how
     }
 
-    pub(crate) fn reading(&self) -> Reading {
-        let mut reading = Reading::new(self.size);
+    pub(crate) fn reading(&self) -> ReadOptions {
+        let mut reading = ReadOptions::new(self.size);
         reading.in_flight = self.in_flight;
         reading
     }
@@ -133,12 +133,12 @@ impl Setting {
             table: Arc::clone(&table),
             run: self.run,
             filtered: self.filtered,
-            learned: Learned::default(),
+            learned: DetectedOffset::default(),
         };
         (list, table)
     }
 
-    pub(crate) fn pages<const UNIQUE: bool>(&self) -> (Results<Page<u32>>, Arc<Mutex<Table>>) {
+    pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
         (page::pages(list, self.pagination(), self.reading()), table)
     }
@@ -204,7 +204,7 @@ impl Table {
         }
     }
 
-    fn answer(&mut self, offset: i64, limit: u32) -> Batch<u32> {
+    fn answer(&mut self, offset: i64, limit: u32) -> RawPage<u32> {
         assert!(self.asked.len() < 5000, "it does not end");
         let changes = self.setting.changes.get(self.asked.len());
         for change in changes.cloned().unwrap_or_default() {
@@ -228,7 +228,7 @@ impl Table {
         let page = rows.take(most).copied();
         let (unreadable, items): (Vec<u32>, Vec<u32>) =
             page.partition(|row| self.setting.unreadable.contains(row));
-        Batch {
+        RawPage {
             total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
             count: self.setting.count.map(|count| match count {
                 Count::Matching => self.rows.len() as i64,
@@ -249,7 +249,7 @@ pub(crate) struct List<const UNIQUE: bool> {
     pub(crate) table: Arc<Mutex<Table>>,
     pub(crate) run: u32,
     pub(crate) filtered: bool,
-    pub(crate) learned: Learned,
+    pub(crate) learned: DetectedOffset,
 }
 
 impl<const U: bool> Source for List<U> {
@@ -267,7 +267,7 @@ impl<const U: bool> Source for List<U> {
         self.filtered
     }
 
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<u32>, Error>> {
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<u32>, Error>> {
         Box::pin(async move {
             let delay = {
                 let mut table = self.table.lock().unwrap();
@@ -303,7 +303,7 @@ impl<const U: bool> Source for List<U> {
         }
     }
 
-    fn learned(&self) -> Option<&Learned> {
+    fn learned(&self) -> Option<&DetectedOffset> {
         Some(&self.learned)
     }
 }

@@ -22,7 +22,7 @@ impl Window {
 
 /// How windows are cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct WindowPlan {
     pub(crate) meaning: Offset,
     /// How many new rows a window should bring.
     pub(crate) size: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Frame {
     pub(crate) overlap: u32,
 }
 
-impl Frame {
+impl WindowPlan {
     /// The window that brings what comes after the first `read` rows.
     pub(crate) fn after(&self, read: u64) -> Window {
         self.overlapping(read, self.overlap.min(self.max / 2))
@@ -92,8 +92,8 @@ impl Frame {
 mod tests {
     use super::*;
 
-    fn frame(meaning: Offset, size: u32) -> Frame {
-        Frame {
+    fn frame(meaning: Offset, size: u32) -> WindowPlan {
+        WindowPlan {
             meaning,
             size,
             max: 50,
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
         for meaning in [Offset::PageIndex, Offset::Record] {
-            let frame = Frame {
+            let frame = WindowPlan {
                 max: 1,
                 ..frame(meaning, 50)
             };

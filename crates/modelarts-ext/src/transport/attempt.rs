@@ -10,7 +10,7 @@ use reqwest::{
 use crate::{
     credentials::secret_mask::Secrets,
     error::{Error, ErrorKind},
-    transport::{Sender, connector::ConnectorError, retry::Attempt},
+    transport::{HttpTransport, connector::ConnectorError, retry::Attempt},
 };
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -54,19 +54,19 @@ impl Gathered {
 }
 
 /// Why an attempt brought no answer.
-pub(crate) struct Broken {
+pub(crate) struct AttemptError {
     pub(crate) attempt: Attempt,
     pub(crate) error: Error,
     /// Whether trying again cannot help, such as with a wrong certificate.
     pub(crate) permanent: bool,
 }
 
-impl Sender {
+impl HttpTransport {
     pub(crate) async fn attempt(
         &self,
         answer: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
         secrets: &Secrets,
-    ) -> Result<Response, Broken> {
+    ) -> Result<Response, AttemptError> {
         let broken = |error| {
             let mut broken = self.broken(error);
             broken.error = broken.error.masked(&secrets.mask());
@@ -92,7 +92,7 @@ impl Sender {
                 body.push(chunk);
                 break;
             } else {
-                return Err(Broken {
+                return Err(AttemptError {
                     attempt: Attempt::Answer(status),
                     error: Error::new(
                         ErrorKind::Unexpected,
@@ -118,7 +118,7 @@ impl Sender {
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             // A redirect would take the credentials along.
             let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-            return Err(Broken {
+            return Err(AttemptError {
                 attempt: Attempt::Answer(status),
                 error: Error::new(
                     ErrorKind::Unexpected,
@@ -139,7 +139,7 @@ impl Sender {
     }
 
     #[cold]
-    fn broken(&self, error: ConnectorError) -> Broken {
+    fn broken(&self, error: ConnectorError) -> AttemptError {
         let place = self.endpoint.as_str().trim_end_matches('/');
         let unreachable = |cause| format!("cannot connect to {place}: {cause}");
         let lost = |cause| format!("the connection to {place} broke: {cause}");
@@ -176,7 +176,7 @@ impl Sender {
         };
         let permanent = kind == ErrorKind::Invalid || tls_refused(&*source);
         let error = Error::new(kind, message).with_source(source);
-        Broken {
+        AttemptError {
             attempt,
             permanent,
             error: if permanent { error.permanent() } else { error },

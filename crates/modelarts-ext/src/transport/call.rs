@@ -25,11 +25,11 @@ tokio::task_local! {
 }
 
 #[derive(Default)]
-pub(crate) struct Record(Mutex<Facts>);
+pub(crate) struct Record(Mutex<CallInfo>);
 
 /// What is known so far.
 #[derive(Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct CallInfo {
     pub(crate) operation: Option<&'static str>,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
@@ -66,21 +66,21 @@ impl Record {
     }
 
     /// Takes the facts that are known by now; the record is empty then.
-    pub(crate) fn take(&self) -> Facts {
+    pub(crate) fn take(&self) -> CallInfo {
         std::mem::take(&mut *self.lock())
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut CallInfo)) {
         change(&mut self.lock());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Facts> {
-        // Facts are written whole; a panic elsewhere leaves them readable.
+    fn lock(&self) -> MutexGuard<'_, CallInfo> {
+        // CallInfo are written whole; a panic elsewhere leaves them readable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Facts {
+impl CallInfo {
     /// What a row of a page knows: not the body of the whole page.
     pub(crate) fn without_body(&self) -> Self {
         Self {
@@ -111,10 +111,10 @@ impl Facts {
     }
 }
 
-impl fmt::Debug for Facts {
+impl fmt::Debug for CallInfo {
     // The body may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Facts")
+        f.debug_struct("CallInfo")
             .field("request_id", &self.request_id)
             .field("attempts", &self.attempts)
             .field("elapsed", &self.elapsed)

@@ -1,4 +1,4 @@
-//! What a job or a page knows about the call that brought it: its [`Facts`](crate::transport::call::Facts).
+//! What a job or a page knows about the call that brought it: its [`CallInfo`](crate::transport::call::CallInfo).
 
 /// The public face of it, for what has it in a field `told`, or where this path leads.
 macro_rules! accessors {

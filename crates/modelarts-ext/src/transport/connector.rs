@@ -14,13 +14,13 @@ use crate::error::Error;
 /// Sends the requests of a [`Client`](crate::client::Client), each one once.
 ///
 /// A connector is below everything that the client does: what it gets is signed, and what
-/// it answers is judged, retried and decoded above it. Signing, retries, time limits and the
+/// it answers is judged, retried and decoded above it. SigningScheme, retries, time limits and the
 /// limit on the length of an answer are not its concern. A
 /// [builder](crate::client::builder::ClientBuilder::connector) takes one that is not reqwest's, such as a
 /// network that a test makes up.
 ///
 /// Providers of credentials (IAM, STS, the metadata service) do not send through it, but with
-/// [`Tools::http`](crate::credentials::Tools::http).
+/// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// Sends one request, and returns the answer as soon as its head is there; the body is
     /// read from the answer. A redirect is an answer, and must not be followed, because it

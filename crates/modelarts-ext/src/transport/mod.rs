@@ -29,20 +29,20 @@ use tracing::{Instrument, Span};
 use crate::{
     clock::{Clock, since},
     credentials::{
-        ProvideCredentials, Tools,
+        ProvideCredentials, ProviderContext,
         authenticate::Used,
         rejection::{self, Refusal},
         secret_mask::Secrets,
     },
     error::{Error, ErrorKind},
-    http::signing::Signing,
+    http::signing::SigningScheme,
     jobs::polling::deadline::Deadline,
     transport::{
-        attempt::{Broken, request_id},
+        attempt::{AttemptError, request_id},
         call::{Record, Watch},
         connector::HttpConnector,
         retry::{Attempt, RetryPolicy, may_retry, pause, retry_after},
-        retry_budget::Budget,
+        retry_budget::RetryBudget,
     },
 };
 
@@ -51,15 +51,15 @@ const DECODING: Duration = Duration::from_secs(1);
 
 /// The transport of this crate.
 #[derive(Clone)]
-pub(crate) struct Sender {
+pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
     pub(crate) project_id: HeaderValue,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
     pub(crate) connector: Arc<dyn HttpConnector>,
     /// What the provider of the credentials works with.
-    pub(crate) tools: Tools,
+    pub(crate) tools: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) signing: Signing,
+    pub(crate) signing: SigningScheme,
     pub(crate) retry: RetryPolicy,
     /// How long a call may take, all attempts and pauses together.
     pub(crate) timeout: Duration,
@@ -74,7 +74,7 @@ pub(crate) struct Sender {
 /// What the calls of one client have in common.
 pub(crate) struct Common {
     /// What retries are paid from.
-    budget: Budget,
+    budget: RetryBudget,
     /// How far the clock of the gateway is ahead of ours, in seconds.
     pub(crate) skew: AtomicI64,
 }
@@ -88,15 +88,15 @@ impl Common {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender")
+        f.debug_struct("HttpTransport")
             .field("endpoint", &self.endpoint.as_str())
             .finish_non_exhaustive()
     }
 }
 
-impl Transport for Sender {
+impl Transport for HttpTransport {
     fn execute<'a>(
         &'a self,
         _: &'a reqwest::Client,
@@ -123,7 +123,7 @@ impl Transport for Sender {
     }
 }
 
-impl Sender {
+impl HttpTransport {
     async fn send(
         &self,
         request: &Request,
@@ -173,7 +173,7 @@ impl Sender {
             let mut uncertain = false;
             let mut outcome = {
                 let attempt = pin!(async {
-                    let credentials = match self.credentials.at_hand() {
+                    let credentials = match self.credentials.cached() {
                         Some(credentials) => credentials,
                         None => {
                             let asked = self.credentials.credentials(&self.tools);
@@ -229,7 +229,7 @@ impl Sender {
                             .and_then(|used| request_id(&answer.headers, &used.secrets)),
                     ),
                     // A redirect, or too long an answer.
-                    Err(Broken { error, .. }) if used.is_some() => {
+                    Err(AttemptError { error, .. }) if used.is_some() => {
                         (error.status(), error.request_id().map(str::to_owned))
                     }
                     Err(_) => (None, None),
@@ -310,8 +310,8 @@ impl Sender {
     }
 
     /// The end of an attempt that took all the time that the call had left.
-    fn out_of_time(&self) -> Broken {
-        Broken {
+    fn out_of_time(&self) -> AttemptError {
+        AttemptError {
             attempt: Attempt::Lost,
             error: Error::new(
                 ErrorKind::Timeout,
@@ -332,8 +332,8 @@ struct SecondChance {
 /// Nothing was sent. An IAM that cannot be reached for the moment is like a service that
 /// cannot be.
 #[cold]
-fn not_sent(error: Error) -> Broken {
-    Broken {
+fn not_sent(error: Error) -> AttemptError {
+    AttemptError {
         attempt: Attempt::NotSent,
         permanent: !error.is_retryable(),
         error,

@@ -6,7 +6,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
 use reqwest::{StatusCode, header::HeaderMap};
 
-use crate::transport::retry_budget::Budget;
+use crate::transport::retry_budget::RetryBudget;
 
 /// How often and for how long a call is tried.
 #[derive(Clone, Debug)]
@@ -84,8 +84,8 @@ impl RetryPolicy {
     }
 
     /// The budget that the calls of one client share.
-    pub(crate) fn make_budget(&self, now: SystemTime) -> Budget {
-        Budget::new(self.budget_per_second, self.budget_share, now)
+    pub(crate) fn make_budget(&self, now: SystemTime) -> RetryBudget {
+        RetryBudget::new(self.budget_per_second, self.budget_share, now)
     }
 
     /// The longest pauses, one after each attempt but the last.

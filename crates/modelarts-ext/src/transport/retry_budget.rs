@@ -13,7 +13,7 @@ const CALLS: f64 = 100.0;
 /// A bucket of retries. Calls and time fill it, so that a service in trouble gets
 /// little more than the usual load, however many callers try again.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct RetryBudget {
     per_second: f64,
     per_call: f64,
     state: Mutex<State>,
@@ -26,7 +26,7 @@ struct State {
     at: SystemTime,
 }
 
-impl Budget {
+impl RetryBudget {
     /// A budget with what ten seconds bring in it.
     pub(crate) fn new(per_second: u32, per_call: f32, now: SystemTime) -> Self {
         let per_second = f64::from(per_second);
@@ -83,13 +83,13 @@ mod tests {
     }
 
     /// How many retries can be paid at one moment.
-    fn paid(budget: &Budget, now: SystemTime) -> usize {
+    fn paid(budget: &RetryBudget, now: SystemTime) -> usize {
         (0..10_000).take_while(|_| budget.withdraw(now)).count()
     }
 
     #[test]
     fn time_brings_so_many_a_second_and_ten_seconds_are_kept() {
-        let budget = Budget::new(10, 0.0, START);
+        let budget = RetryBudget::new(10, 0.0, START);
         assert_eq!(paid(&budget, at(0.0)), 100);
         assert_eq!(paid(&budget, at(0.5)), 5);
         assert_eq!(paid(&budget, at(0.5)), 0);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn calls_bring_their_share_and_a_hundred_are_kept() {
-        let budget = Budget::new(0, 0.25, START);
+        let budget = RetryBudget::new(0, 0.25, START);
         assert_eq!(paid(&budget, START), 0);
         for _ in 0..3 {
             budget.deposit();
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_neither_pays_nor_stops_paying() {
-        let budget = Budget::new(1, 0.0, at(1000.0));
+        let budget = RetryBudget::new(1, 0.0, at(1000.0));
         assert_eq!(paid(&budget, at(1000.0)), 10);
         assert_eq!(paid(&budget, at(0.0)), 0);
         assert_eq!(paid(&budget, at(2.0)), 2);
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn odd_shares_are_none() {
         for share in [f32::NAN, -1.0, f32::NEG_INFINITY] {
-            let budget = Budget::new(0, share, START);
+            let budget = RetryBudget::new(0, share, START);
             budget.deposit();
             assert_eq!(paid(&budget, START), 0, "{share}");
         }
-        let budget = Budget::new(0, f32::INFINITY, START);
+        let budget = RetryBudget::new(0, f32::INFINITY, START);
         budget.deposit();
         assert!(budget.withdraw(START));
     }

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Offender, Report},
+    error::violation::{Actual, Report},
     validation::{
         draft::Draft,
-        json_path::Place,
+        json_path::Located,
         rules::{
             external_facts::{
                 ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
@@ -19,7 +19,7 @@ use crate::{
 
 /// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AlgorithmFacts {
+pub struct AlgorithmSpec {
     inputs: Vec<Channel>,
     outputs: Vec<Channel>,
     parameters: Vec<Parameter>,
@@ -50,11 +50,11 @@ pub(crate) struct Requirement {
     pub(crate) values: Vec<String>,
 }
 
-impl AlgorithmFacts {
+impl AlgorithmSpec {
     /// Reads the answer of `ShowAlgorithmByUuid`. What is missing demands nothing.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
-        let answer = Place::root(answer);
+        let answer = Located::root(answer);
         let config = answer.at("job_config");
         Self {
             inputs: channels(&config.at("inputs")),
@@ -115,7 +115,7 @@ impl AlgorithmFacts {
         self.check_parameters(&draft.at("algorithm.parameters"), report);
     }
 
-    fn check_parameters(&self, list: &Place<'_>, report: &mut Report) {
+    fn check_parameters(&self, list: &Located<'_>, report: &mut Report) {
         let given = list.items();
         for place in &given {
             let Some(name) = place.at("name").text() else {
@@ -143,7 +143,7 @@ impl AlgorithmFacts {
                 report.add(
                     PARAMETER_REQUIRED.basis,
                     format!("{}[{:?}]", list.path(), known.name),
-                    Offender::Missing,
+                    Actual::Missing,
                     "the algorithm requires this hyper-parameter and has no default for it",
                     "give it a value",
                 );
@@ -163,7 +163,7 @@ impl AlgorithmFacts {
 }
 
 impl Parameter {
-    fn check(&self, place: &Place<'_>, report: &mut Report) {
+    fn check(&self, place: &Located<'_>, report: &mut Report) {
         let value = place.text().unwrap_or_default();
         let same = self.value.as_deref().unwrap_or_default() == value;
         let (rule, says, advice) = if !self.editable && !same {
@@ -214,7 +214,7 @@ impl Parameter {
     }
 }
 
-fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, report: &mut Report) {
+fn check_channels(known: &[Channel], list: &Located<'_>, what: &str, report: &mut Report) {
     let given = list.items();
     for place in &given {
         let name = place.at("name");
@@ -253,7 +253,7 @@ fn check_channels(known: &[Channel], list: &Place<'_>, what: &str, report: &mut 
             report.add(
                 JOB_FITS_ALGORITHM.basis,
                 format!("{}[{:?}]", list.path(), channel.name),
-                Offender::Missing,
+                Actual::Missing,
                 format!("the algorithm has an {what} of this name"),
                 "give it",
             );
@@ -269,8 +269,8 @@ fn names(channels: &[Channel]) -> String {
     names.join(", ")
 }
 
-fn channels(list: &Place<'_>) -> Vec<Channel> {
-    let read = |place: &Place<'_>| {
+fn channels(list: &Located<'_>) -> Vec<Channel> {
+    let read = |place: &Located<'_>| {
         // The service writes both names.
         let constraints = ["remote_constraints", "remote_constraint"];
         let kinds = constraints.iter().flat_map(|name| place.at(name).items());
@@ -284,7 +284,7 @@ fn channels(list: &Place<'_>) -> Vec<Channel> {
     list.items().iter().filter_map(read).collect()
 }
 
-fn parameter(place: &Place<'_>) -> Option<Parameter> {
+fn parameter(place: &Located<'_>) -> Option<Parameter> {
     Some(Parameter {
         name: place.at("name").text()?.to_owned(),
         value: place.at("value").text().map(str::to_owned),
@@ -293,14 +293,14 @@ fn parameter(place: &Place<'_>) -> Option<Parameter> {
     })
 }
 
-fn requirement(place: &Place<'_>) -> Option<Requirement> {
+fn requirement(place: &Located<'_>) -> Option<Requirement> {
     // Requests say `values`, documented answers `value`.
     let values = ["values", "value"].map(|name| place.at(name));
     Some(Requirement {
         key: place.at("key").text()?.to_owned(),
         values: values
             .iter()
-            .flat_map(Place::items)
+            .flat_map(Located::items)
             .filter_map(|value| value.text().map(str::to_owned))
             .collect(),
     })

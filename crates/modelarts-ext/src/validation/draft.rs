@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{config::cloud::Cloud, error::violation::Offender, validation::json_path::Place};
+use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_path::Located};
 
 /// The annotations that have an effect.
 pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
@@ -15,12 +15,12 @@ pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 /// The body, and the cloud whose rules apply to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {
-    body: Place<'a>,
+    body: Located<'a>,
     pub(crate) cloud: Cloud,
 }
 
 /// True for resources in a dedicated pool, or in a federation of pools.
-pub(crate) fn names_pool(resource: &Place<'_>) -> bool {
+pub(crate) fn names_pool(resource: &Located<'_>) -> bool {
     let fields = ["pool_id", "pool_group_id"];
     fields.iter().any(|name| resource.at(name).is_given())
 }
@@ -28,16 +28,16 @@ pub(crate) fn names_pool(resource: &Place<'_>) -> bool {
 impl<'a> Draft<'a> {
     pub(crate) fn new(body: &'a Value, cloud: Cloud) -> Self {
         Self {
-            body: Place::root(body),
+            body: Located::root(body),
             cloud,
         }
     }
 
-    pub(crate) fn root(&self) -> Place<'a> {
+    pub(crate) fn root(&self) -> Located<'a> {
         self.body.clone()
     }
 
-    pub(crate) fn at(&self, way: &str) -> Place<'a> {
+    pub(crate) fn at(&self, way: &str) -> Located<'a> {
         self.body.at(way)
     }
 
@@ -45,7 +45,7 @@ impl<'a> Draft<'a> {
         self.at(way).is_given()
     }
 
-    pub(crate) fn annotation(&self, key: &str) -> Place<'a> {
+    pub(crate) fn annotation(&self, key: &str) -> Located<'a> {
         self.at("metadata.annotations").entry(key)
     }
 
@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The algorithm of the job, and those of its tasks.
-    pub(crate) fn programs(&self) -> Vec<Place<'a>> {
+    pub(crate) fn programs(&self) -> Vec<Located<'a>> {
         let mut programs = vec![self.at("algorithm")];
         let tasks = self.at("tasks").items();
         programs.extend(tasks.iter().map(|task| task.at("algorithm")));
@@ -65,7 +65,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Lists that go by one name: a job has one, and each task two.
-    fn lists(&self, name: &str) -> Vec<Vec<Place<'a>>> {
+    fn lists(&self, name: &str) -> Vec<Vec<Located<'a>>> {
         let mut lists = Vec::new();
         for program in self.programs() {
             lists.push(program.at(name).items());
@@ -74,33 +74,33 @@ impl<'a> Draft<'a> {
         lists
     }
 
-    pub(crate) fn inputs(&self) -> Vec<Vec<Place<'a>>> {
+    pub(crate) fn inputs(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("inputs")
     }
 
-    pub(crate) fn outputs(&self) -> Vec<Vec<Place<'a>>> {
+    pub(crate) fn outputs(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("outputs")
     }
 
-    pub(crate) fn parameters(&self) -> Vec<Vec<Place<'a>>> {
+    pub(crate) fn parameters(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("parameters")
     }
 
     /// The value at a place, for a message. A hyper-parameter may be marked as a
     /// secret.
-    pub(crate) fn offender(&self, place: &Place<'a>) -> Offender {
+    pub(crate) fn offender(&self, place: &Located<'a>) -> Actual {
         let secret = self.parameters().iter().flatten().any(|parameter| {
             parameter.at("constraint.sensitive").is_true()
                 && parameter.at("value").path() == place.path()
         });
         match secret && place.is_given() {
-            true => Offender::Hidden,
+            true => Actual::Hidden,
             false => place.offender(),
         }
     }
 
     /// All inputs and outputs.
-    pub(crate) fn channels(&self) -> Vec<Place<'a>> {
+    pub(crate) fn channels(&self) -> Vec<Located<'a>> {
         let lists = self.inputs().into_iter().chain(self.outputs());
         lists.flatten().collect()
     }

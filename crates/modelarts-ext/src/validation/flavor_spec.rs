@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::{
     error::violation::{Report, Warning},
     validation::{
-        algorithm_spec::AlgorithmFacts,
+        algorithm_spec::AlgorithmSpec,
         draft::Draft,
-        json_path::Place,
+        json_path::Located,
         rules::{
             external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
             resources::OF_POOLS,
@@ -20,7 +20,7 @@ const FLAVOR: &str = "spec.resource.flavor_id";
 
 /// What a flavor is: its kind, its cards, how many nodes a job may have, its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FlavorFacts {
+pub struct FlavorSpec {
     kind: Option<String>,
     cards: i64,
     max_nodes: Option<i64>,
@@ -29,12 +29,12 @@ pub struct FlavorFacts {
     instead: Option<String>,
 }
 
-impl FlavorFacts {
+impl FlavorSpec {
     /// Reads one of the `flavors` of the answer of `ShowTrainingJobFlavors`. What is
     /// missing forbids nothing.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
-        let flavor = Place::root(flavor);
+        let flavor = Located::root(flavor);
         let info = flavor.at("flavor_info");
         let cards = ["gpu.unit_num", "npu.unit_num"].map(|way| number(&info.at(way)));
         Self {
@@ -59,7 +59,7 @@ impl FlavorFacts {
     /// A flavor that is not in the answer. `None` when that says nothing: the answer is
     /// empty, or only a part of what there is.
     pub(crate) fn none(answer: &Value) -> Option<Self> {
-        let answer = Place::root(answer);
+        let answer = Located::root(answer);
         let flavors = answer.at("flavors").items();
         let ids: Vec<_> = flavors
             .iter()
@@ -83,7 +83,7 @@ impl FlavorFacts {
     pub(crate) fn check(
         &self,
         draft: &Draft<'_>,
-        algorithm: Option<&AlgorithmFacts>,
+        algorithm: Option<&AlgorithmSpec>,
         report: &mut Report,
     ) {
         if let Some(instead) = &self.instead {
@@ -117,7 +117,7 @@ impl FlavorFacts {
                 "ask for fewer nodes, or choose another flavor",
             );
         }
-        for requirement in algorithm.map_or(&[][..], AlgorithmFacts::requirements) {
+        for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
             let (place, is) = match requirement.key.as_str() {
                 "flavor_type" => (draft.at(FLAVOR), self.kind.as_deref()),
                 "device_distributed_mode" => (draft.at(FLAVOR), Some(mode(self.cards > 1))),
@@ -162,7 +162,7 @@ impl FlavorFacts {
 }
 
 /// Numbers come as text, too.
-fn number(place: &Place<'_>) -> Option<i64> {
+fn number(place: &Located<'_>) -> Option<i64> {
     place.whole().or_else(|| place.text()?.parse().ok())
 }
 

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::violation::Offender;
+use crate::error::violation::Actual;
 
 /// A field, whether it is there or not. Null counts as not there.
 #[derive(Clone, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Located<'a> {
     path: String,
     value: Option<&'a Value>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Located<'a> {
     pub(crate) fn root(body: &'a Value) -> Self {
         Self {
             path: String::new(),
@@ -104,35 +104,37 @@ impl<'a> Place<'a> {
     }
 
     /// What stands here, for a message.
-    pub(crate) fn offender(&self) -> Offender {
+    pub(crate) fn offender(&self) -> Actual {
         match self.value {
-            None => Offender::Missing,
-            Some(Value::String(text)) if text.is_empty() => Offender::Missing,
-            Some(value) if may_be_secret(&self.path, value) => Offender::Hidden,
-            Some(value) => Offender::Value(value.clone()),
+            None => Actual::Missing,
+            Some(Value::String(text)) if text.is_empty() => Actual::Missing,
+            Some(value) if may_be_secret(&self.path, value) => Actual::Hidden,
+            Some(value) => Actual::Value(value.clone()),
         }
     }
 }
 
 /// The place, if something is wrong with it.
-pub(crate) fn one<'a>(wrong: bool, place: Place<'a>) -> Vec<Place<'a>> {
+pub(crate) fn one<'a>(wrong: bool, place: Located<'a>) -> Vec<Located<'a>> {
     wrong.then_some(place).into_iter().collect()
 }
 
 /// Those of `places` whose text stood in one before.
-pub(crate) fn repeated<'a>(places: impl IntoIterator<Item = Place<'a>>) -> Vec<Place<'a>> {
+pub(crate) fn repeated<'a>(places: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
     repeated_but_for(places, |text| text)
 }
 
 /// As [`repeated`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
-pub(crate) fn repeated_paths<'a>(places: impl IntoIterator<Item = Place<'a>>) -> Vec<Place<'a>> {
+pub(crate) fn repeated_paths<'a>(
+    places: impl IntoIterator<Item = Located<'a>>,
+) -> Vec<Located<'a>> {
     repeated_but_for(places, |text| text.trim_end_matches('/'))
 }
 
 fn repeated_but_for<'a>(
-    places: impl IntoIterator<Item = Place<'a>>,
+    places: impl IntoIterator<Item = Located<'a>>,
     normal: fn(&str) -> &str,
-) -> Vec<Place<'a>> {
+) -> Vec<Located<'a>> {
     let mut seen = Vec::new();
     let mut repeated = Vec::new();
     for place in places {
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn places_know_their_way() {
         let body = json!({"spec": {"volumes": [{}, {"nfs": {"local_path": "/a", "x": null}}]}});
-        let volume = &Place::root(&body).at("spec.volumes").items()[1];
+        let volume = &Located::root(&body).at("spec.volumes").items()[1];
         let path = volume.at("nfs.local_path");
         assert_eq!(path.path(), "spec.volumes[1].nfs.local_path");
         assert_eq!(path.text(), Some("/a"));
@@ -215,7 +217,7 @@ mod tests {
         );
         assert!(!volume.at("pfs").is_given());
         assert!(volume.is_given());
-        assert!(!Place::root(&body).at("spec.volumes").items()[0].is_given());
+        assert!(!Located::root(&body).at("spec.volumes").items()[0].is_given());
     }
 
     #[test]
@@ -234,9 +236,9 @@ mod tests {
     #[test]
     fn values_of_variables_are_not_shown() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
-        let (_, place) = &Place::root(&body).at("algorithm.environments").entries()[0];
+        let (_, place) = &Located::root(&body).at("algorithm.environments").entries()[0];
         assert_eq!(place.path(), r#"algorithm.environments["PASSWORD"]"#);
-        assert_eq!(place.offender(), Offender::Hidden);
+        assert_eq!(place.offender(), Actual::Hidden);
         assert_eq!(
             format!("{:?}", place.offender()),
             "`(its value is not shown)`"

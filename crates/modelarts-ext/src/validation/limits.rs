@@ -9,8 +9,8 @@ use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Offender, Report, Violation, Warning},
-    validation::json_path::{Place, general},
+    error::violation::{Actual, Report, Violation, Warning},
+    validation::json_path::{Located, general},
 };
 
 /// The schema of the body.
@@ -71,7 +71,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Finds every field below `place` that breaks a limit.
-pub(crate) fn check(schema: &str, place: &Place<'_>, report: &mut Report) {
+pub(crate) fn check(schema: &str, place: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = place.at(field.name);
         match here.value() {
@@ -82,11 +82,11 @@ pub(crate) fn check(schema: &str, place: &Place<'_>, report: &mut Report) {
     }
 }
 
-fn missing(field: &Field, place: &Place<'_>, report: &mut Report) {
+fn missing(field: &Field, place: &Located<'_>, report: &mut Report) {
     if field.required && (field.schema, field.name) != NEEDED_BY_RULES {
         report.violations.push(Violation::new(
             place.path(),
-            Offender::Missing,
+            Actual::Missing,
             "it is required",
             Some(code(place.path())),
             "give it",
@@ -94,7 +94,7 @@ fn missing(field: &Field, place: &Place<'_>, report: &mut Report) {
     }
 }
 
-fn check_shape(shape: Shape, schema: &str, name: &str, place: &Place<'_>, report: &mut Report) {
+fn check_shape(shape: Shape, schema: &str, name: &str, place: &Located<'_>, report: &mut Report) {
     let Some(value) = place.value() else {
         return;
     };
@@ -166,7 +166,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, place: &Place<'_>, report
 }
 
 /// Finds the fields below `place` that no document names.
-pub(crate) fn unknown<'a>(shape: Shape, place: &Place<'a>, found: &mut Vec<Place<'a>>) {
+pub(crate) fn unknown<'a>(shape: Shape, place: &Located<'a>, found: &mut Vec<Located<'a>>) {
     match (shape, place.value()) {
         (Shape::Object(schema), Some(Value::Object(members))) => {
             for name in members.keys() {

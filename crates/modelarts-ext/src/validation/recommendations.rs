@@ -4,10 +4,10 @@
 use modelarts_api::Shape;
 
 use crate::{
-    error::violation::{Offender, Warning},
+    error::violation::{Actual, Warning},
     validation::{
         draft::{Draft, INSIGHT, JUPYTER, RETRIES, TENSORBOARD},
-        json_path::Place,
+        json_path::Located,
         limits::{self, BODY},
         obs_path::ObsPath,
         rules::annotations::SWITCHES,
@@ -37,7 +37,7 @@ pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-fn warn(found: &mut Vec<Warning>, place: &Place<'_>, advice: impl Into<String>) {
+fn warn(found: &mut Vec<Warning>, place: &Located<'_>, advice: impl Into<String>) {
     found.push(Warning::new(place.path(), place.offender(), advice.into()));
 }
 
@@ -86,7 +86,7 @@ fn names_that_meet(draft: &Draft<'_>, found: &mut Vec<Warning>) {
                 );
             }
         }
-        seen.extend(names.iter().filter_map(Place::text));
+        seen.extend(names.iter().filter_map(Located::text));
     }
 }
 
@@ -135,7 +135,7 @@ fn empty_logs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 
 fn look(
     found: &mut Vec<Warning>,
-    place: &Place<'_>,
+    place: &Located<'_>,
     path: &ObsPath<'_>,
     taken: &[ObsPath<'_>],
     what: &str,
@@ -181,7 +181,7 @@ fn what_the_service_fills_in(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let name = draft.at("algorithm.name");
     let inputs = draft.inputs().into_iter().flatten();
     let derived = inputs.map(|input| input.at("remote.dataset.obs_url"));
-    for place in derived.chain([name]).filter(Place::is_given) {
+    for place in derived.chain([name]).filter(Located::is_given) {
         warn(found, &place, "the service fills this in; leave it out");
     }
 }
@@ -233,7 +233,7 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     found.extend(fields.iter().map(|field| {
         Warning::new(
             field.path(),
-            Offender::Field,
+            Actual::Field,
             "no document names this field; it is sent as it is",
         )
     }));
@@ -290,7 +290,7 @@ fn searches_for_nothing(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     if search.at("reward_attrs").is_given() && !varied.is_given() {
         found.push(Warning::new(
             varied.path(),
-            Offender::Missing,
+            Actual::Missing,
             "the search varies nothing; say what it varies, or leave it out",
         ));
     }

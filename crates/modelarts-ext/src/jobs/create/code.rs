@@ -5,7 +5,7 @@ use std::fmt;
 use modelarts_api::types;
 use serde_json::{Value, json};
 
-use crate::jobs::create::{CreateJob, hyperparameter_search::Search};
+use crate::jobs::create::{CreateJob, hyperparameter_search::HyperparameterSearch};
 
 const ENGINE: &str = "algorithm.engine";
 
@@ -152,7 +152,7 @@ impl CreateJob {
     }
 
     /// Searches for the best hyper-parameters.
-    pub fn search(self, search: Search) -> Self {
+    pub fn search(self, search: HyperparameterSearch) -> Self {
         self.set("algorithm.policies.auto_search", search.into_json())
     }
 

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use crate::{
     error::{
         Error,
-        violation::{Offender, Violation, Warning},
+        violation::{Actual, Violation, Warning},
     },
     jobs::{
         create::{CreateJob, copy::request_of, document},
         job::TrainingJobs,
     },
     validation::{
-        json_path::{Place, general},
+        json_path::{Located, general},
         limits::{self, BODY},
         recommendations::nearest,
         response_only::is_answer_only,
@@ -70,7 +70,7 @@ fn body_of(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
         ));
     }
     let mut found = Found::default();
-    let mut body = read(Shape::Object(BODY), &Place::root(document), &mut found);
+    let mut body = read(Shape::Object(BODY), &Located::root(document), &mut found);
     if !found.violations.is_empty() {
         return Err(Error::broken_rules("the document", found.violations));
     }
@@ -92,7 +92,7 @@ struct Found {
 }
 
 /// The value, with text where text is wanted and without nulls.
-fn read(shape: Shape, place: &Place<'_>, found: &mut Found) -> Value {
+fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
     let Some(value) = place.value() else {
         return Value::Null;
     };
@@ -111,7 +111,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Found) -> Value {
                     None if is_answer_only(&general(here.path())) => {
                         found.warnings.push(Warning::new(
                             here.path(),
-                            Offender::Field,
+                            Actual::Field,
                             "only the service sets this field, so it is not sent",
                         ));
                     }
@@ -153,7 +153,7 @@ fn read(shape: Shape, place: &Place<'_>, found: &mut Found) -> Value {
     }
 }
 
-fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
+fn unknown(schema: &str, name: &str, place: &Located<'_>) -> Violation {
     let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
@@ -161,7 +161,7 @@ fn unknown(schema: &str, name: &str, place: &Place<'_>) -> Violation {
     // An unknown field may be a misspelt one that holds secrets.
     Violation::new(
         place.path(),
-        Offender::Field,
+        Actual::Field,
         "there is no such field",
         None,
         advice,

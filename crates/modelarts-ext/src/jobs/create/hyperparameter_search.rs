@@ -9,9 +9,9 @@ use crate::jobs::create::json_edit;
 /// What a search varies, and what it wants to improve.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
-pub struct Search(Value);
+pub struct HyperparameterSearch(Value);
 
-impl Search {
+impl HyperparameterSearch {
     /// A search that makes a metric as large as it gets. `regex` finds the metric
     /// in the log.
     pub fn maximize(metric: impl Into<String>, regex: impl Into<String>) -> Self {

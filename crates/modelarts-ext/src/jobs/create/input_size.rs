@@ -7,13 +7,13 @@ use walkdir::WalkDir;
 
 use crate::error::{
     Error,
-    violation::{Offender, Report, Violation, Warning},
+    violation::{Actual, Report, Violation, Warning},
 };
 
 const FIELD: &str = "algorithm.inputs";
 
 /// Compares a file or a directory on this machine with the disk of a flavor
-/// ([`FlavorFacts::disk_gb`](crate::validation::flavor_spec::FlavorFacts::disk_gb)), which inputs are
+/// ([`FlavorSpec::disk_gb`](crate::validation::flavor_spec::FlavorSpec::disk_gb)), which inputs are
 /// downloaded to.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
 
 fn compare(bytes: u64, disk_gb: u64) -> Report {
     let disk = disk_gb << 30;
-    let value = || Offender::Value(json!({"bytes": bytes, "disk_gb": disk_gb}));
+    let value = || Actual::Value(json!({"bytes": bytes, "disk_gb": disk_gb}));
     let mut report = Report::default();
     if bytes > disk {
         report.violations.push(Violation::new(

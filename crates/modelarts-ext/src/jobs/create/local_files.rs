@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 use crate::{
     error::{
         Error,
-        violation::{Offender, Report, Warning},
+        violation::{Actual, Report, Warning},
     },
     jobs::create::CreateJob,
     validation::{
@@ -116,7 +116,7 @@ impl CodeDir {
             report.add(
                 CODE_DIR_SIZE.basis,
                 FIELD,
-                Offender::Value(json!({"bytes": self.bytes})),
+                Actual::Value(json!({"bytes": self.bytes})),
                 "the code directory has at most 5 GB",
                 "move data to an input",
             );
@@ -125,7 +125,7 @@ impl CodeDir {
             report.add(
                 CODE_DIR_FILES.basis,
                 FIELD,
-                Offender::Value(json!({"files": self.files})),
+                Actual::Value(json!({"files": self.files})),
                 "the code directory has at most 1,000 files",
                 "leave out what the script does not need, or pack it",
             );
@@ -134,7 +134,7 @@ impl CodeDir {
             report.add(
                 CODE_DIR_DEPTH.basis,
                 FIELD,
-                Offender::Value(json!({"levels": self.levels})),
+                Actual::Value(json!({"levels": self.levels})),
                 "the code directory is at most 32 directories deep",
                 "make the tree flatter",
             );
@@ -145,7 +145,7 @@ impl CodeDir {
         if self.bytes > BEST_BYTES && self.bytes <= MOST_BYTES {
             report.warnings.push(Warning::new(
                 FIELD,
-                Offender::Value(json!({"bytes": self.bytes})),
+                Actual::Value(json!({"bytes": self.bytes})),
                 "at most 50 MB are recommended, because every task downloads it",
             ));
         }
@@ -154,7 +154,7 @@ impl CodeDir {
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
         let mut broken = |rule: Fact, says: &'static str, advice: &'static str| {
-            let value = Offender::Value(boot_file.into());
+            let value = Actual::Value(boot_file.into());
             report.add(rule.basis, "algorithm.boot_file", value, says, advice);
         };
         let inside =

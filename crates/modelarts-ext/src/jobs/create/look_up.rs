@@ -5,21 +5,21 @@ use serde_json::Value;
 use crate::{
     error::{Error, ErrorKind},
     jobs::create::CreateJob,
-    validation::{algorithm_spec::AlgorithmFacts, flavor_spec::FlavorFacts},
+    validation::{algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec},
 };
 
 /// The step that is under way, in the words of an error.
 pub(crate) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
-/// Facts, and what they are about.
+/// CallInfo, and what they are about.
 #[derive(Clone)]
-pub(crate) struct About<T> {
+pub(crate) struct Spec<T> {
     /// The id that was asked for; facts that the user brings count whatever the job names.
     id: Option<String>,
     facts: T,
 }
 
-impl<T> About<T> {
+impl<T> Spec<T> {
     pub(crate) fn anything(facts: T) -> Self {
         Self { id: None, facts }
     }
@@ -93,13 +93,13 @@ impl CreateJob {
         let facts = match answer {
             Ok(answer) => {
                 let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-                AlgorithmFacts::from_json(&answer)
+                AlgorithmSpec::from_json(&answer)
             }
             // Without a code it is a gateway that knows no such path.
-            Err(error) if error.is_not_found() && error.code().is_some() => AlgorithmFacts::none(),
+            Err(error) if error.is_not_found() && error.code().is_some() => AlgorithmSpec::none(),
             Err(error) => return Err(error),
         };
-        self.set_algorithm_facts(About {
+        self.set_algorithm_facts(Spec {
             id: Some(id.to_owned()),
             facts,
         });
@@ -124,9 +124,9 @@ impl CreateJob {
             })
             .await?;
         let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-        let facts = FlavorFacts::find(&answer, id).or_else(|| FlavorFacts::none(&answer));
+        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::none(&answer));
         if let Some(facts) = facts {
-            self.set_flavor_facts(About {
+            self.set_flavor_facts(Spec {
                 id: Some(id.to_owned()),
                 facts,
             });

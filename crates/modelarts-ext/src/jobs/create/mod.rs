@@ -31,11 +31,11 @@ use crate::{
         violation::{Report, Warning},
     },
     jobs::{
-        create::look_up::{About, LOOKING_UP, algorithm_of, flavor_of},
+        create::look_up::{LOOKING_UP, Spec, algorithm_of, flavor_of},
         job::Job,
     },
     validation::{
-        algorithm_spec::AlgorithmFacts, draft::Draft, flavor_spec::FlavorFacts, limits,
+        algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec, limits,
         recommendations, rules,
     },
 };
@@ -52,8 +52,8 @@ pub struct CreateJob {
     client: Client,
     body: Value,
     cloud: Cloud,
-    algorithm: Option<About<AlgorithmFacts>>,
-    flavor: Option<About<FlavorFacts>>,
+    algorithm: Option<Spec<AlgorithmSpec>>,
+    flavor: Option<Spec<FlavorSpec>>,
     looks_up: bool,
     unchecked: bool,
     /// Fields of the document that are not in the body.
@@ -94,20 +94,20 @@ impl CreateJob {
     }
 
     /// The known facts about the algorithm that the job names.
-    pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmFacts> {
+    pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmSpec> {
         self.algorithm.as_ref()?.get(id)
     }
 
-    pub(crate) fn set_algorithm_facts(&mut self, facts: About<AlgorithmFacts>) {
+    pub(crate) fn set_algorithm_facts(&mut self, facts: Spec<AlgorithmSpec>) {
         self.algorithm = Some(facts);
     }
 
     /// The known facts about the flavor that the job names.
-    pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorFacts> {
+    pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorSpec> {
         self.flavor.as_ref()?.get(id)
     }
 
-    pub(crate) fn set_flavor_facts(&mut self, facts: About<FlavorFacts>) {
+    pub(crate) fn set_flavor_facts(&mut self, facts: Spec<FlavorSpec>) {
         self.flavor = Some(facts);
     }
 
@@ -194,16 +194,16 @@ impl CreateJob {
     /// Checks against these facts about the algorithm that the job is made of, too: its
     /// channels, the constraints of its hyper-parameters, the flavors that it needs.
     /// [`look_up`](Self::look_up) asks the service for them.
-    pub fn with_algorithm_facts(mut self, facts: AlgorithmFacts) -> Self {
-        self.algorithm = Some(About::anything(facts));
+    pub fn with_algorithm_facts(mut self, facts: AlgorithmSpec) -> Self {
+        self.algorithm = Some(Spec::anything(facts));
         self
     }
 
     /// Checks against these facts about the flavor that the job runs on, too: how many
     /// nodes it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
     /// service for them.
-    pub fn with_flavor_facts(mut self, facts: FlavorFacts) -> Self {
-        self.flavor = Some(About::anything(facts));
+    pub fn with_flavor_facts(mut self, facts: FlavorSpec) -> Self {
+        self.flavor = Some(Spec::anything(facts));
         self
     }
 

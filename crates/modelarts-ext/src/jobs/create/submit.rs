@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     jobs::{create::create_call, filter::Filter, job::Job, polling::deadline::Deadline},
     transport::call::Record,
-    validation::{json_path::Place, obs_path::ObsPath},
+    validation::{json_path::Located, obs_path::ObsPath},
 };
 
 /// A new job may show up in searches a little late.
@@ -116,7 +116,7 @@ pub(crate) async fn create(
 
 /// A text of the body; empty when it is not there.
 fn text<'a>(body: &'a Value, way: &str) -> &'a str {
-    Place::root(body).at(way).text().unwrap_or_default()
+    Located::root(body).at(way).text().unwrap_or_default()
 }
 
 async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
@@ -204,7 +204,7 @@ async fn find(
 /// Whether a job can have been made of this body. An older job of the same name
 /// would have kept ours from being made, and must not be taken for it.
 fn made_of(job: &TrainingJob, body: &Value) -> bool {
-    let body = Place::root(body);
+    let body = Located::root(body);
     let description = job
         .metadata
         .as_ref()

@@ -18,7 +18,7 @@ type Digest = (u64, u64);
 
 /// All events that were seen, as a multiset, because events may be equal.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
     /// When the poll that is under way began, by the clock of the client.
@@ -32,7 +32,7 @@ pub(crate) struct Seen {
     hashers: (RandomState, RandomState),
 }
 
-impl Seen {
+impl Deduplicator {
     pub(crate) fn new(lateness: Duration) -> Self {
         Self {
             lateness: lateness.saturating_add(CUT_OFF),
@@ -125,11 +125,11 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
 
-    fn seen() -> Seen {
-        Seen::new(LATENESS)
+    fn seen() -> Deduplicator {
+        Deduplicator::new(LATENESS)
     }
 
-    fn look(seen: &mut Seen, rows: &[Event]) -> Vec<Event> {
+    fn look(seen: &mut Deduplicator, rows: &[Event]) -> Vec<Event> {
         seen.begin(later());
         let window = seen.window(None);
         let inside = |event: &&Event| {

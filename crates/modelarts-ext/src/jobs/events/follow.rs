@@ -5,16 +5,16 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::{
     error::Error,
     jobs::{
-        events::{Events, dedup::Seen, event::Event},
-        polling::end::{Ending, Polls},
+        events::{Events, dedup::Deduplicator, event::Event},
+        polling::end::{EndWatch, Polls},
     },
-    pagination::page::{Page, Results},
+    pagination::page::{Page, PageStream},
 };
 
 /// Polls the events of a job, again and again.
 pub(crate) struct Follower {
     events: Events,
-    seen: Seen,
+    seen: Deduplicator,
     pub(crate) polls: Polls,
     poll: Option<Poll>,
     /// The last poll has ended with an error of the list, so that pages of the next
@@ -27,13 +27,13 @@ struct Poll {
     /// The events behind the last page that has come.
     rest: Events,
     /// `None`: the last request failed.
-    pages: Option<Results<Page<Event>>>,
+    pages: Option<PageStream<Page<Event>>>,
 }
 
 impl Follower {
     pub(crate) fn new(events: Events) -> Self {
         Self {
-            seen: Seen::new(events.lateness),
+            seen: Deduplicator::new(events.lateness),
             events,
             polls: Polls::default(),
             poll: None,
@@ -49,7 +49,7 @@ impl Follower {
     /// The new events of one more page. `None`: that is all for this poll. After a failed
     /// request the poll goes on behind the last page that came. A list that ended with an
     /// error of its own is begun again, because the rest of it cannot be complete.
-    pub(crate) async fn next(&mut self, ending: &Ending) -> Result<Option<Vec<Event>>, Error> {
+    pub(crate) async fn next(&mut self, ending: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let mut poll = self.poll.take().unwrap_or_else(|| self.begin(ending));
         let mut pages = match poll.pages.take() {
             Some(pages) => pages,
@@ -83,7 +83,7 @@ impl Follower {
         }
     }
 
-    fn begin(&mut self, ending: &Ending) -> Poll {
+    fn begin(&mut self, ending: &EndWatch) -> Poll {
         self.polls.begin(ending);
         self.seen.begin(ending.job.client().clock().now());
         // The last poll is one of all events, so that nothing is missing in the end, whatever
@@ -98,7 +98,7 @@ impl Follower {
 
 struct State {
     follower: Follower,
-    ending: Ending,
+    ending: EndWatch,
     /// The next request is sent without a pause.
     at_once: bool,
 }
@@ -125,7 +125,7 @@ impl State {
             }
             Ok(None) => {}
             // Deleting a job deletes its events.
-            Err(error) if error.is_gone() => self.ending.vanish(),
+            Err(error) if error.is_gone() => self.ending.mark_gone(),
             Err(error) => self.follower.polls.fail(error, &*clock)?,
         }
         let end = self.ending.settle([&mut self.follower.polls]);
@@ -133,9 +133,9 @@ impl State {
     }
 }
 
-pub(crate) fn follow(events: Events) -> Results<Event> {
+pub(crate) fn follow(events: Events) -> PageStream<Event> {
     let state = State {
-        ending: Ending::new(events.job.clone(), events.quiet),
+        ending: EndWatch::new(events.job.clone(), events.quiet),
         follower: Follower::new(events),
         at_once: true,
     };

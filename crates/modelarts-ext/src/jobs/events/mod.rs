@@ -20,13 +20,13 @@ use crate::{
     clock::epoch_millis,
     error::Error,
     jobs::{
-        events::{dedup::Seen, event::Event},
+        events::{dedup::Deduplicator, event::Event},
         job::Job,
         list::not_blank,
     },
     pagination::{
-        offset::Learned,
-        page::{self, Batch, Page, Reading, Results, Source, pagination},
+        offset::DetectedOffset,
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
         position::Position,
     },
 };
@@ -47,7 +47,7 @@ pub struct Events {
     pattern: Option<String>,
     pub(crate) range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
-    reading: Reading,
+    reading: ReadOptions,
     pub(crate) interval: Duration,
     pub(crate) lateness: Duration,
     pub(crate) quiet: Duration,
@@ -62,7 +62,7 @@ impl Events {
             pattern: None,
             range: None,
             order: SortOrder::Asc,
-            reading: Reading::new(MAX_LIMIT),
+            reading: ReadOptions::new(MAX_LIMIT),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -147,13 +147,13 @@ impl Events {
 
     /// The events that there are now.
     #[must_use]
-    pub fn stream(self) -> Results<Event> {
+    pub fn stream(self) -> PageStream<Event> {
         page::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
     #[must_use]
-    pub fn items(self) -> Results<Event> {
+    pub fn items(self) -> PageStream<Event> {
         self.stream()
     }
 
@@ -168,7 +168,7 @@ impl Events {
 
     /// The pages of the events that there are now.
     #[must_use]
-    pub fn pages(self) -> Results<Page<Event>> {
+    pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check().and_then(|()| pagination(OPERATION)) {
             Ok(how) => {
                 let reading = self.reading.clone();
@@ -194,7 +194,7 @@ impl Events {
     /// with the error. That includes a last poll that brings fewer events than the service
     /// counts.
     #[must_use]
-    pub fn follow(mut self) -> Results<Event> {
+    pub fn follow(mut self) -> PageStream<Event> {
         self.follow_instead();
         match self.check() {
             Ok(()) => follow::follow(self),
@@ -210,7 +210,7 @@ impl Events {
 
     /// The events that a poll asks for: those of a window of time, of which some may be
     /// missing, or all of them for the `last` poll.
-    pub(crate) fn polled(&self, seen: &Seen, last: bool) -> Self {
+    pub(crate) fn polled(&self, seen: &Deduplicator, last: bool) -> Self {
         let mut polled = self.clone();
         if !last {
             polled.reading.lenient = true;
@@ -250,7 +250,7 @@ impl Source for Events {
         false
     }
 
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<Batch<Event>, Error>> {
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Event>, Error>> {
         let client = self.job.client();
         Box::pin(async move {
             let answer = client
@@ -282,7 +282,7 @@ impl Source for Events {
             let dropped = answer.dropped().rows;
             let told = answer.told();
             let answer = answer.into_inner();
-            Ok(Batch {
+            Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),
                 total: answer.total,
                 count: None,
@@ -297,7 +297,7 @@ impl Source for Events {
         item.to_string()
     }
 
-    fn learned(&self) -> Option<&Learned> {
+    fn learned(&self) -> Option<&DetectedOffset> {
         Some(&self.job.client().offsets().events)
     }
 }

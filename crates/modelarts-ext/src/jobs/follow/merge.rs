@@ -7,7 +7,7 @@ use std::{
 
 use crate::jobs::{
     events::{event::Event, kind::EventKind},
-    follow::News,
+    follow::JobUpdate,
     logs::{
         LogItem,
         timestamp::{Times, times},
@@ -24,7 +24,7 @@ const CUT_OFF: Duration = Duration::from_secs(1);
 /// among the events, and before the end of their task if that is of the same second. All
 /// others stand before the first event that tells the end of their task, and behind all
 /// events if none does.
-pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<News> {
+pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
     let mut ends = Ends::of(&events);
     let mut placed = Vec::new();
     for (task, items) in logs {
@@ -36,7 +36,7 @@ pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Ve
                 None => ends.first().copied().unwrap_or(events.len()),
             };
             let task = task.clone();
-            placed.push((before, time, News::Log { task, item }));
+            placed.push((before, time, JobUpdate::Log { task, item }));
         }
     }
     placed.sort_by_key(|(before, time, _)| (*before, *time));
@@ -46,7 +46,7 @@ pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Ve
         while let Some((_, _, line)) = placed.next_if(|(before, _, _)| *before <= at) {
             news.push(line);
         }
-        news.push(News::Event(event));
+        news.push(JobUpdate::Event(event));
     }
     news.extend(placed.map(|(_, _, line)| line));
     news
@@ -109,8 +109,8 @@ mod tests {
 
     fn merged(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<String> {
         let told = merge(events, logs).into_iter().map(|news| match news {
-            News::Event(event) => event.message().to_owned(),
-            News::Log {
+            JobUpdate::Event(event) => event.message().to_owned(),
+            JobUpdate::Log {
                 task,
                 item: LogItem::Line(line),
             } => format!("{task}: {line}"),
@@ -255,7 +255,7 @@ mod tests {
         let lines: Vec<_> = (0..100_000).map(|n| LogItem::Line(n.to_string())).collect();
         let news = merge(events, vec![("worker-0".to_owned(), lines)]);
         assert_eq!(news.len(), 120_001);
-        assert!(matches!(&news[20_000], News::Log { .. }));
-        assert!(matches!(&news[120_000], News::Event(_)));
+        assert!(matches!(&news[20_000], JobUpdate::Log { .. }));
+        assert!(matches!(&news[120_000], JobUpdate::Event(_)));
     }
 }

@@ -13,10 +13,10 @@ use crate::{
         events::{event::Event, follow::Follower},
         follow::merge::merge,
         job::Job,
-        logs::{LogAccess, LogItem, Watcher},
-        polling::end::{Ending, Polls},
+        logs::{LogAccess, LogFollower, LogItem},
+        polling::end::{EndWatch, Polls},
     },
-    pagination::page::Results,
+    pagination::page::PageStream,
 };
 
 /// How many logs are polled at the same time.
@@ -28,7 +28,7 @@ const MOST_EVENTS: usize = 10_000;
 /// Something that a followed job did or said.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum News {
+pub enum JobUpdate {
     /// The job is in another phase. The job is as it was then.
     Phase(Box<Job>),
     /// Something happened.
@@ -118,7 +118,7 @@ impl FollowJob {
     /// details of the job, its events or one of its logs bring nothing but such answers for
     /// 15 minutes, the stream ends with the error, even if the others work.
     #[must_use]
-    pub fn stream(self) -> Results<News> {
+    pub fn stream(self) -> PageStream<JobUpdate> {
         State::new(self).stream()
     }
 }
@@ -128,9 +128,9 @@ type Poll<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
 
 struct State {
     follow: FollowJob,
-    ending: Ending,
+    ending: EndWatch,
     events: Follower,
-    logs: Vec<Watcher>,
+    logs: Vec<LogFollower>,
     phase: Option<Phase>,
     /// Events that happened behind lines that were not read yet.
     held: Vec<Event>,
@@ -138,7 +138,7 @@ struct State {
     /// Whether there is something to be had without waiting.
     at_once: bool,
     over: bool,
-    news: VecDeque<News>,
+    news: VecDeque<JobUpdate>,
 }
 
 impl State {
@@ -146,7 +146,7 @@ impl State {
         let mut events = follow.job.events().lateness(follow.lateness);
         events.follow_instead();
         Self {
-            ending: Ending::new(follow.job.clone(), follow.quiet),
+            ending: EndWatch::new(follow.job.clone(), follow.quiet),
             events: Follower::new(events),
             logs: Vec::new(),
             phase: None,
@@ -159,14 +159,14 @@ impl State {
         }
     }
 
-    fn stream(self) -> Results<News> {
+    fn stream(self) -> PageStream<JobUpdate> {
         stream::try_unfold(self, |mut state| async move {
             Ok(state.next().await?.map(|news| (news, state)))
         })
         .boxed()
     }
 
-    async fn next(&mut self) -> Result<Option<News>, Error> {
+    async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
         while self.news.is_empty() && !self.over {
             if !std::mem::take(&mut self.at_once) {
                 let clock = self.follow.job.client().clock().clone();
@@ -199,7 +199,7 @@ impl State {
         let changed = self.phase.as_ref() != Some(&job.phase());
         if changed && !is_final {
             self.phase = Some(job.phase());
-            self.news.push_back(News::Phase(Box::new(job.clone())));
+            self.news.push_back(JobUpdate::Phase(Box::new(job.clone())));
         }
         let events = match more_lines {
             true => Vec::new(),
@@ -213,15 +213,16 @@ impl State {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
                 let item = log.finish();
-                self.news.extend(item.map(|item| News::Log { task, item }));
+                self.news
+                    .extend(item.map(|item| JobUpdate::Log { task, item }));
             }
         }
         if changed && is_final && end.is_known {
             self.phase = Some(job.phase());
-            self.news.push_back(News::Phase(Box::new(job)));
+            self.news.push_back(JobUpdate::Phase(Box::new(job)));
         }
         if self.ending.is_gone() {
-            self.news.push_back(News::Vanished);
+            self.news.push_back(JobUpdate::Vanished);
         }
         Ok(())
     }
@@ -236,7 +237,7 @@ impl State {
                 Err(error) => {
                     more = false;
                     if error.is_gone() {
-                        self.ending.vanish();
+                        self.ending.mark_gone();
                     } else {
                         let clock = self.follow.job.client().clock();
                         self.events.polls.fail(error, &**clock)?;
@@ -259,7 +260,7 @@ impl State {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = self.ending.job.logs(task);
                 logs.access = self.follow.access;
-                self.logs.push(Watcher::new(logs));
+                self.logs.push(LogFollower::new(logs));
             }
         }
         let mut polls: Vec<Poll<'_>> = Vec::new();
@@ -293,7 +294,7 @@ impl State {
 /// The polls of all sources but the details of the job.
 fn polls<'a>(
     events: &'a mut Follower,
-    logs: &'a mut [Watcher],
+    logs: &'a mut [LogFollower],
 ) -> impl Iterator<Item = &'a mut Polls> {
     let logs = logs.iter_mut().map(|log| &mut log.polls);
     std::iter::once(&mut events.polls).chain(logs)
@@ -359,11 +360,11 @@ mod tests {
         let mut state = State::new(job.follow().quiet(Duration::ZERO));
         state.events = Follower::new(job.events().page_size(4));
         state.most_events = 10;
-        let news: Vec<News> = state.stream().try_collect().await.unwrap();
+        let news: Vec<JobUpdate> = state.stream().try_collect().await.unwrap();
         let told = news.iter().map(|news| match news {
-            News::Event(event) => event.message().to_owned(),
-            News::Phase(job) => job.phase().to_string(),
-            News::Log {
+            JobUpdate::Event(event) => event.message().to_owned(),
+            JobUpdate::Phase(job) => job.phase().to_string(),
+            JobUpdate::Log {
                 item: LogItem::Line(line),
                 ..
             } => line.rsplit(' ').next().unwrap().to_owned(),

@@ -32,7 +32,7 @@ pub(crate) trait Lines: Sync {
 
 /// How far a log has been read.
 #[derive(Clone, Debug)]
-pub(crate) struct LineCursor {
+pub(crate) struct LineReader {
     /// The word that leads forward, and whether an answer has shown that.
     forward: SortOrder,
     sure: bool,
@@ -54,7 +54,7 @@ pub(crate) struct LineCursor {
     failed: Option<Error>,
 }
 
-impl Default for LineCursor {
+impl Default for LineReader {
     fn default() -> Self {
         Self {
             forward: SortOrder::Asc,
@@ -71,7 +71,7 @@ impl Default for LineCursor {
     }
 }
 
-impl LineCursor {
+impl LineReader {
     /// Whether nothing was read yet.
     pub(crate) fn is_new(&self) -> bool {
         self.base.is_none() && self.head.is_none()

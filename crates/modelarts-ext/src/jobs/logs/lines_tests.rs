@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::logs::{
         LogItem,
-        lines::{LineCursor, Lines},
+        lines::{LineReader, Lines},
     },
     pagination::tests::config,
 };
@@ -137,7 +137,7 @@ impl Lines for Log {
 }
 
 /// Looks as long as there is more at once.
-fn look(cursor: &mut LineCursor, log: &Log) -> Vec<String> {
+fn look(cursor: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
         let (items, more) = block_on(cursor.look(log)).unwrap();
@@ -158,7 +158,7 @@ fn line(item: LogItem) -> String {
 #[test]
 fn a_quiet_log_costs_two_requests_a_look() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineCursor::default();
+    let mut cursor = LineReader::default();
     assert_eq!(look(&mut cursor, &log), [""; 0]);
     log.write("one\ntw");
     assert_eq!(look(&mut cursor, &log), ["one"]);
@@ -178,7 +178,7 @@ fn lines_that_the_service_threw_away_are_a_gap() {
         times: true,
         ..EMULATOR
     });
-    let mut cursor = LineCursor::default();
+    let mut cursor = LineReader::default();
     log.write("1\n2\n3\n");
     assert_eq!(look(&mut cursor, &log), ["1", "2", "3"]);
     log.write("4\n5\n6\n");
@@ -191,7 +191,7 @@ fn lines_that_the_service_threw_away_are_a_gap() {
 #[test]
 fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineCursor::default();
+    let mut cursor = LineReader::default();
     log.write("1\n2\n3\n4\n5\n6\nno end");
     assert_eq!(look(&mut cursor, &log), ["1", "2", "3", "4", "5", "6"]);
     log.lines.lock().unwrap().drain(..4);
@@ -215,7 +215,7 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
             repeats,
             ..EMULATOR
         });
-        let mut cursor = LineCursor::default();
+        let mut cursor = LineReader::default();
         log.write(&"x\n".repeat(14));
         assert_eq!(look(&mut cursor, &log), ["x"; 14]);
         // Two of those that were given go, and as many come.
@@ -263,7 +263,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
             .map(|number| format!("{number}\n"))
             .collect::<String>(),
     );
-    let mut cursor = LineCursor::default();
+    let mut cursor = LineReader::default();
     // The first look needs three answers before it brings something.
     assert!(block_on(cursor.look(&log)).is_err());
     let (items, _) = block_on(cursor.look(&log.0)).unwrap();
@@ -291,7 +291,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
 #[test]
 fn a_log_that_began_again_is_read_from_its_start() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineCursor::default();
+    let mut cursor = LineReader::default();
     log.write("first\nrun\nhalf a li");
     assert_eq!(look(&mut cursor, &log), ["first", "run"]);
     log.begin_again();
@@ -313,7 +313,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
         for number in 0..3000 {
             log.write(&format!("{number} {long}\n"));
         }
-        let mut cursor = LineCursor::default();
+        let mut cursor = LineReader::default();
         let mut numbers = Vec::new();
         let mut looks = 0;
         loop {
@@ -348,7 +348,7 @@ fn lines_without_numbers_are_refused() {
             Box::pin(async { Ok(serde_json::from_value(json!({"content": "a\n"})).unwrap()) })
         }
     }
-    let error = block_on(LineCursor::default().look(&Bare)).unwrap_err();
+    let error = block_on(LineReader::default().look(&Bare)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the service gives lines of a log without their numbers; read it by preview"
@@ -396,7 +396,7 @@ proptest! {
         most in 3..40_usize,
     ) {
         let log = Log::new(Manner { repeats, most, ..EMULATOR });
-        let mut cursor = LineCursor::default();
+        let mut cursor = LineReader::default();
         let (mut given, mut written) = (Vec::new(), String::new());
         for (lines, open, thrown_away) in steps {
             for _ in 0..lines {
@@ -423,7 +423,7 @@ proptest! {
     #[test]
     fn a_random_log_gives_each_line_once(manner in manners(), steps in steps()) {
         let log = Log::new(manner.clone());
-        let mut cursor = LineCursor::default();
+        let mut cursor = LineReader::default();
         let mut given = Vec::new();
         // What each run wrote, and how many bytes of it there were at the last look.
         let mut runs = vec![(String::new(), 0)];

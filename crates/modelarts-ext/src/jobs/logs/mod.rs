@@ -19,12 +19,12 @@ use crate::{
     jobs::{
         job::Job,
         logs::{
-            lines::{LineCursor, Lines, MOST},
-            preview::Tail,
+            lines::{LineReader, Lines, MOST},
+            preview::PreviewReader,
         },
-        polling::end::{Ending, Polls},
+        polling::end::{EndWatch, Polls},
     },
-    pagination::page::Results,
+    pagination::page::PageStream,
 };
 
 /// What the service says of a log that was not kept: after 30 days, when there is no path
@@ -134,11 +134,11 @@ impl Logs {
     /// rest of a log that has lost its oldest lines. If the log has begun again with just these
     /// lines, they do not come again.
     #[must_use]
-    pub fn follow(self) -> Results<LogItem> {
+    pub fn follow(self) -> PageStream<LogItem> {
         let state = State {
-            ending: Ending::new(self.job.clone(), self.quiet),
+            ending: EndWatch::new(self.job.clone(), self.quiet),
             interval: self.interval,
-            watcher: Watcher::new(self),
+            watcher: LogFollower::new(self),
             at_once: true,
         };
         stream::try_unfold(Some(state), |state| async move {
@@ -181,7 +181,7 @@ impl Lines for Logs {
 
 /// Polls a log again and again.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub(crate) struct LogFollower {
     logs: Logs,
     reader: Reader,
     pub(crate) polls: Polls,
@@ -191,17 +191,17 @@ pub(crate) struct Watcher {
 
 #[derive(Debug)]
 enum Reader {
-    Preview(Tail),
-    Lines(LineCursor),
+    Preview(PreviewReader),
+    Lines(LineReader),
 }
 
-impl Watcher {
+impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
         let numbers = logs.job.client().cloud().numbers_lines();
         let reader = match logs.access {
-            Some(LogAccess::LineNumbers) => Reader::Lines(LineCursor::default()),
-            None if numbers => Reader::Lines(LineCursor::default()),
-            _ => Reader::Preview(Tail::default()),
+            Some(LogAccess::LineNumbers) => Reader::Lines(LineReader::default()),
+            None if numbers => Reader::Lines(LineReader::default()),
+            _ => Reader::Preview(PreviewReader::default()),
         };
         Self {
             logs,
@@ -217,7 +217,7 @@ impl Watcher {
 
     /// What is new, and whether there is more to be had at once. A log that is not there
     /// yet has nothing new; one that is not there any more has a gap.
-    pub(crate) async fn poll(&mut self, ending: &Ending) -> Result<(Vec<LogItem>, bool), Error> {
+    pub(crate) async fn poll(&mut self, ending: &EndWatch) -> Result<(Vec<LogItem>, bool), Error> {
         self.polls.begin(ending);
         let (items, more) = self.read().await?;
         match more {
@@ -240,7 +240,7 @@ impl Watcher {
             && cursor.is_new()
             && self.logs.access.is_none()
         {
-            let mut tail = Tail::default();
+            let mut tail = PreviewReader::default();
             answer = Self::preview(&self.logs, &mut tail).await;
             self.reader = Reader::Preview(tail);
         }
@@ -269,7 +269,7 @@ impl Watcher {
         }
     }
 
-    async fn preview(logs: &Logs, tail: &mut Tail) -> Result<(Vec<LogItem>, bool), Error> {
+    async fn preview(logs: &Logs, tail: &mut PreviewReader) -> Result<(Vec<LogItem>, bool), Error> {
         Ok((tail.advance(&logs.preview().await?), false))
     }
 
@@ -283,8 +283,8 @@ impl Watcher {
 }
 
 struct State {
-    watcher: Watcher,
-    ending: Ending,
+    watcher: LogFollower,
+    ending: EndWatch,
     interval: Duration,
     /// Whether there is something to be had without waiting.
     at_once: bool,
@@ -305,7 +305,7 @@ impl State {
                 items = new;
                 self.at_once = more;
             }
-            Err(error) if error.is_gone() => self.ending.vanish(),
+            Err(error) if error.is_gone() => self.ending.mark_gone(),
             Err(error) => self.watcher.polls.fail(error, &*clock)?,
         }
         if !items.is_empty() {

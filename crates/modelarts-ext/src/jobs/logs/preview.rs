@@ -14,7 +14,7 @@ pub(crate) const LONGEST: usize = 1 << 20;
 
 /// How far a log has been read.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct PreviewReader {
     /// How many bytes of the log were read, gaps counted.
     read: u64,
     /// The end of what was read.
@@ -23,7 +23,7 @@ pub(crate) struct Tail {
     line: String,
 }
 
-impl Tail {
+impl PreviewReader {
     /// The items that a new look at the log adds.
     pub(crate) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
         let content = preview
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_growing_log_gives_each_line_once() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         assert_eq!(tail.advance(&window("", 100)), []);
         assert_eq!(tail.advance(&window("one\ntw", 100)), [line("one")]);
         assert_eq!(tail.advance(&window("one\ntw", 100)), []);
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn equal_lines_are_not_taken_for_lines_that_were_seen() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         assert_eq!(tail.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
         assert_eq!(tail.advance(&window("a\na\na\n", 4)), [line("a")]);
     }
 
     #[test]
     fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         assert_eq!(tail.advance(&window("aaa\n", 8)), [line("aaa")]);
         // 4 bytes read, the window begins at 8.
         assert_eq!(
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_log_that_began_again_is_read_from_its_start() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         tail.advance(&window("first run\n", 100));
         assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
         // And once more, while a line has no end: that is a line of its own.
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_log_that_began_again_and_is_longer_already_does_not_go_on_with_a_line_of_the_old_one() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         assert_eq!(tail.advance(&window("aaa\nbb", 100)), [line("aaa")]);
         assert_eq!(
             tail.advance(&window("x\nand more\n", 100)),
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_line_that_does_not_end_comes_in_pieces() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         let mut log = "ä".repeat(LONGEST / 2);
         assert_eq!(tail.advance(&window(&log, usize::MAX)), []);
         let piece = line(&log);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn sizes_that_cannot_be_true_are_not_used() {
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         let wrong = |text| preview(text, 126_548, 5_242_880);
         assert_eq!(tail.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
         assert_eq!(tail.advance(&wrong("x\ny\nz\n")), [line("z")]);
@@ -340,7 +340,7 @@ mod tests {
             ("9\n10\n11\n", vec!["11"]),
         ];
         for sizes in [true, false] {
-            let mut tail = Tail::default();
+            let mut tail = PreviewReader::default();
             for (text, new) in &looks {
                 let mut look = window(text, 100);
                 if !sizes {
@@ -358,7 +358,7 @@ mod tests {
         let lines: String = (0..40_000)
             .map(|number| format!("line {number}\n"))
             .collect();
-        let mut tail = Tail::default();
+        let mut tail = PreviewReader::default();
         let half = lines.len() / 2;
         assert!(tail.advance(&window(&lines[..half], half)).len() > 10_000);
         // More than is kept to find it again has gone, or is still there.
@@ -404,7 +404,7 @@ mod tests {
         ) {
             let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let boundary = |at: usize| (at..=log.len()).find(|at| log.is_char_boundary(*at));
-            let mut tail = Tail::default();
+            let mut tail = PreviewReader::default();
             let mut items = Vec::new();
             let mut at = 0;
             for step in steps.into_iter().chain([log.len()]) {
@@ -447,7 +447,7 @@ mod tests {
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
             sizes in any::<bool>(),
         ) {
-            let mut tail = Tail::default();
+            let mut tail = PreviewReader::default();
             let (mut items, mut all) = (Vec::new(), String::new());
             for (lines, open) in steps {
                 for _ in 0..lines {
@@ -476,7 +476,7 @@ mod tests {
         /// once, and never one that is made of two runs.
         #[test]
         fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
-            let mut tail = Tail::default();
+            let mut tail = PreviewReader::default();
             let mut items = Vec::new();
             // What each run wrote, and how many bytes of it there were at the last look.
             let mut runs = vec![(String::new(), 0)];

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::{
     clock::Clock,
     error::Error,
-    jobs::{job::Job, polling::tolerance::Patience},
+    jobs::{job::Job, polling::tolerance::ErrorTolerance},
 };
 
 /// The polls of one source of a followed job: its details, its events or a log.
@@ -15,7 +15,7 @@ use crate::{
 /// there was.
 #[derive(Debug, Default)]
 pub(crate) struct Polls {
-    patience: Patience,
+    patience: ErrorTolerance,
     /// When the poll that is under way began, if the job had ended by then.
     begun: Option<SystemTime>,
     /// That poll has brought all that there is.
@@ -27,29 +27,29 @@ pub(crate) struct Polls {
 
 impl Polls {
     /// A poll begins.
-    pub(crate) fn begin(&mut self, ending: &Ending) {
+    pub(crate) fn begin(&mut self, ending: &EndWatch) {
         self.begun = ending.ended.then(|| ending.clock().now());
     }
 
     /// The poll goes on: a part of it has come.
     pub(crate) fn progress(&mut self) {
-        self.patience.restore();
+        self.patience.reset();
     }
 
     /// The poll has brought all that there is.
     pub(crate) fn complete(&mut self) {
-        self.patience.restore();
+        self.patience.reset();
         self.complete = true;
     }
 
     /// The poll failed. Passes over the error, or gives it back.
     pub(crate) fn fail(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
-        self.patience.bear(error, clock)
+        self.patience.tolerate(error, clock)
     }
 
     /// Returns whether the source has been quiet for long enough if the poll that has begun
     /// brings nothing new.
-    pub(crate) fn may_be_last(&self, ending: &Ending) -> bool {
+    pub(crate) fn may_be_last(&self, ending: &EndWatch) -> bool {
         self.begun.is_some_and(|begun| {
             let first = self.quiet.map_or(begun, |(first, _)| first);
             lasts(first, begun) >= ending.quiet
@@ -85,7 +85,7 @@ fn lasts(first: SystemTime, last: SystemTime) -> Duration {
 /// for a while since, because the service reports late. A job that is started again has
 /// not ended.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct EndWatch {
     pub(crate) job: Job,
     /// The same, as it was given.
     handle: Job,
@@ -98,7 +98,7 @@ pub(crate) struct Ending {
     news: bool,
 }
 
-impl Ending {
+impl EndWatch {
     pub(crate) fn new(job: Job, quiet: Duration) -> Self {
         Self {
             ended: job.is_final(),
@@ -148,7 +148,7 @@ impl Ending {
     }
 
     /// The job does not exist any more.
-    pub(crate) fn vanish(&mut self) {
+    pub(crate) fn mark_gone(&mut self) {
         self.gone = true;
     }
 

@@ -9,14 +9,14 @@ const GROWTH: f64 = 1.3;
 
 /// Pauses that are short when something happens, and grow while nothing does.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct PollInterval {
     shortest: Duration,
     longest: Duration,
     /// The next pause; there is none before the first look.
     pause: Option<Duration>,
 }
 
-impl Pace {
+impl PollInterval {
     pub(crate) fn new(shortest: Duration, longest: Duration) -> Self {
         Self {
             shortest: shortest.min(LONGEST),
@@ -33,12 +33,12 @@ impl Pace {
     }
 
     /// Something happened.
-    pub(crate) fn begin_again(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.pause = Some(self.shortest);
     }
 
     /// Nothing happened.
-    pub(crate) fn slow_down(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         let pause = self.pause.unwrap_or(self.shortest).mul_f64(GROWTH);
         self.pause = Some(pause.min(self.longest));
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     /// The pause without what is left to chance.
-    fn pause(pace: &Pace) -> f64 {
+    fn pause(pace: &PollInterval) -> f64 {
         let (exact, told) = (pace.pause.unwrap(), pace.pause().unwrap());
         assert!(told >= exact.mul_f64(0.89) && told <= exact.mul_f64(1.11));
         exact.as_secs_f64()
@@ -57,26 +57,26 @@ mod tests {
 
     #[test]
     fn pauses_grow_until_something_happens() {
-        let mut pace = Pace::new(Duration::from_secs(10), Duration::from_secs(15));
+        let mut pace = PollInterval::new(Duration::from_secs(10), Duration::from_secs(15));
         assert_eq!(pace.pause(), None);
-        pace.begin_again();
+        pace.reset();
         assert!((pause(&pace) - 10.0).abs() < 1e-6);
-        pace.slow_down();
+        pace.back_off();
         assert!((pause(&pace) - 13.0).abs() < 1e-6);
-        pace.slow_down();
+        pace.back_off();
         assert!((pause(&pace) - 15.0).abs() < 1e-6);
-        pace.begin_again();
+        pace.reset();
         assert!((pause(&pace) - 10.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_pause_that_would_never_end_is_a_day() {
         for longest in [Duration::ZERO, Duration::MAX] {
-            let mut pace = Pace::new(Duration::MAX, longest);
-            pace.slow_down();
+            let mut pace = PollInterval::new(Duration::MAX, longest);
+            pace.back_off();
             assert!((pause(&pace) - 86400.0).abs() < 1e-6);
-            pace.slow_down();
-            pace.begin_again();
+            pace.back_off();
+            pace.reset();
             assert!((pause(&pace) - 86400.0).abs() < 1e-6);
         }
     }

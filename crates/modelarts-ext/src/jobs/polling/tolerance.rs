@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Counts errors that may pass by themselves, and gives up when they do not.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct ErrorTolerance {
     since: Option<SystemTime>,
     /// How many errors were passed over in all.
     pub(crate) errors: u32,
@@ -20,9 +20,9 @@ pub(crate) struct Patience {
     asked: Duration,
 }
 
-impl Patience {
+impl ErrorTolerance {
     /// Something worked.
-    pub(crate) fn restore(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.since = None;
     }
 
@@ -32,7 +32,7 @@ impl Patience {
     }
 
     /// Passes over an error, or gives it back.
-    pub(crate) fn bear(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
+    pub(crate) fn tolerate(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         let passing = error.is_retryable()
             || error.kind() == crate::error::ErrorKind::Decode
             // The load balancer may not find the service for a moment.

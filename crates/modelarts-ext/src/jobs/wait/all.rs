@@ -17,13 +17,13 @@ use crate::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
         job::Job,
         list::ListJobs,
-        polling::{deadline::Deadline, interval::Pace, tolerance::Patience},
+        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
         wait::{
             Waited,
             outcome::{Outcome, outcome},
         },
     },
-    pagination::page::Results,
+    pagination::page::PageStream,
 };
 
 /// The phases of jobs that have not ended.
@@ -55,7 +55,7 @@ const REFUSALS: [&str; 4] = [
 pub struct WaitAll {
     client: Client,
     jobs: Vec<Job>,
-    pace: Pace,
+    pace: PollInterval,
     timeout: Option<Duration>,
     budget: usize,
 }
@@ -65,7 +65,7 @@ impl WaitAll {
         Self {
             client,
             jobs,
-            pace: Pace::new(Duration::from_secs(5), Duration::from_secs(60)),
+            pace: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
             timeout: None,
             budget: 50,
         }
@@ -82,7 +82,7 @@ impl WaitAll {
     /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
     /// both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.pace = Pace::new(shortest, longest);
+        self.pace = PollInterval::new(shortest, longest);
         self
     }
 
@@ -95,7 +95,7 @@ impl WaitAll {
 
     /// Each job when it has ended. A job that is given twice comes once.
     #[must_use]
-    pub fn stream(self) -> Results<Waited> {
+    pub fn stream(self) -> PageStream<Waited> {
         let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
         for job in &self.jobs {
             let of_id = handles.entry(job.id().to_owned()).or_default();
@@ -111,7 +111,7 @@ impl WaitAll {
             budget: self.budget,
             asked: None,
             by_id: true,
-            patience: Patience::default(),
+            patience: ErrorTolerance::default(),
             ended: VecDeque::new(),
         };
         stream::try_unfold(rounds, |mut rounds| async move {
@@ -137,14 +137,14 @@ struct Rounds {
     left: BTreeMap<String, Job>,
     /// All jobs as they were given, by their ids.
     handles: HashMap<String, Vec<Job>>,
-    pace: Pace,
+    pace: PollInterval,
     deadline: Arc<Deadline>,
     budget: usize,
     /// The last job that was asked for by itself.
     asked: Option<String>,
     /// Whether the service searches by ids.
     by_id: bool,
-    patience: Patience,
+    patience: ErrorTolerance,
     ended: VecDeque<(Job, Outcome)>,
 }
 
@@ -188,13 +188,13 @@ impl Rounds {
                     self.ended.extend(left.map(|job| (job, Outcome::TimedOut)));
                     continue;
                 }
-                Some(Ok(())) => self.patience.restore(),
-                Some(Err(error)) => self.patience.bear(error, &*clock)?,
+                Some(Ok(())) => self.patience.reset(),
+                Some(Err(error)) => self.patience.tolerate(error, &*clock)?,
             }
             if pause.is_none() || !self.ended.is_empty() {
-                self.pace.begin_again();
+                self.pace.reset();
             } else {
-                self.pace.slow_down();
+                self.pace.back_off();
             }
         }
     }

@@ -20,10 +20,10 @@ use crate::{
     error::Error,
     jobs::{
         job::Job,
-        polling::{deadline::Deadline, interval::Pace, tolerance::Patience},
+        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
         wait::outcome::{Outcome, outcome},
     },
-    pagination::page::Results,
+    pagination::page::PageStream,
 };
 
 /// What a wait saw.
@@ -92,7 +92,7 @@ pub struct Wait {
     job: Job,
     /// The same, as it was given.
     handle: Job,
-    pace: Pace,
+    pace: PollInterval,
     timeout: Option<Duration>,
     until: Option<Predicate>,
 }
@@ -113,7 +113,7 @@ impl Wait {
         Self {
             handle: job.clone(),
             job,
-            pace: Pace::new(Duration::from_secs(1), Duration::from_secs(30)),
+            pace: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
             until: None,
         }
@@ -130,7 +130,7 @@ impl Wait {
     /// longer from look to look, up to `longest`. Default 1 to 30 seconds; both are a day
     /// at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.pace = Pace::new(shortest, longest);
+        self.pace = PollInterval::new(shortest, longest);
         self
     }
 
@@ -155,11 +155,11 @@ impl Wait {
 
     /// What the wait sees: the job as it is, each change of its phase, the end.
     #[must_use]
-    pub fn observe(self) -> Results<Observation> {
+    pub fn observe(self) -> PageStream<Observation> {
         let watch = Watch {
             deadline: Deadline::new(&**self.job.client().clock(), self.timeout),
             seen: None,
-            patience: Patience::default(),
+            patience: ErrorTolerance::default(),
             wait: self,
         };
         stream::try_unfold(Some(watch), |state| async move {
@@ -200,7 +200,7 @@ struct Watch {
     wait: Wait,
     deadline: Deadline,
     seen: Option<(Phase, Option<SecondaryPhase>)>,
-    patience: Patience,
+    patience: ErrorTolerance,
 }
 
 impl Watch {
@@ -218,13 +218,13 @@ impl Watch {
             let look = self.wait.job.refresh();
             match self.deadline.keep(&*clock, look).await {
                 None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
-                Some(Ok(())) => self.patience.restore(),
+                Some(Ok(())) => self.patience.reset(),
                 Some(Err(error)) if error.is_gone() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.patience.bear(error, &*clock)?;
-                    self.wait.pace.slow_down();
+                    self.patience.tolerate(error, &*clock)?;
+                    self.wait.pace.back_off();
                     continue;
                 }
             }
@@ -237,9 +237,9 @@ impl Watch {
             let changed = self.seen.as_ref() != Some(&now_seen);
             if changed {
                 self.seen = Some(now_seen);
-                self.wait.pace.begin_again();
+                self.wait.pace.reset();
             } else {
-                self.wait.pace.slow_down();
+                self.wait.pace.back_off();
             }
             if outcome.is_some() {
                 self.wait.handle.keep_end(job);

@@ -2,14 +2,14 @@
 
 use crate::validation::{
     draft::Draft,
-    json_path::{Place, repeated, repeated_paths},
+    json_path::{Located, repeated, repeated_paths},
     obs_path::ObsPath,
     rules::{annotations::is_variable, code::is_plain, parameters::is_name},
 };
 
 /// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
 /// of the field itself, but for those in their `job_config`.
-pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.tunes() {
         return Vec::new();
     }
@@ -21,7 +21,7 @@ pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let names = draft
         .channels()
         .into_iter()
@@ -32,14 +32,14 @@ pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let lists = draft.inputs().into_iter().chain(draft.outputs());
     lists
         .flat_map(|list| repeated(list.iter().map(|channel| channel.at("name"))))
         .collect()
 }
 
-pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     // The inputs and outputs of one program share its file system.
     let programs = draft.inputs().into_iter().zip(draft.outputs());
     programs
@@ -50,7 +50,7 @@ pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let places = draft
         .channels()
         .into_iter()
@@ -60,7 +60,7 @@ pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let channels = draft.channels().into_iter();
     channels
         .filter(|channel| channel.at("access_method").is("env"))
@@ -73,7 +73,7 @@ pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let remotes = draft
         .inputs()
         .into_iter()
@@ -87,7 +87,7 @@ pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let inputs = draft.inputs().into_iter().flatten();
     inputs
         .map(|input| input.at("remote.dataset"))
@@ -97,24 +97,24 @@ pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let inputs = draft.inputs().into_iter().flatten();
     inputs
         .filter(|input| input.path().starts_with("tasks"))
         .map(|input| input.at("remote.dataset"))
-        .filter(Place::is_given)
+        .filter(Located::is_given)
         .collect()
 }
 
 /// Not those of a search by files: the service takes `/config/search.yaml` where there is
 /// no such bucket.
-pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut paths = Vec::new();
     for program in draft.programs() {
         // Code may lie in the image: file://.
         let code = ["code_dir", "boot_file"].map(|name| program.at(name));
         let in_image =
-            |place: &Place<'_>| place.text().is_some_and(|text| text.starts_with("file://"));
+            |place: &Located<'_>| place.text().is_some_and(|text| text.starts_with("file://"));
         paths.extend(code.into_iter().filter(|place| !in_image(place)));
     }
     paths.extend(

@@ -4,23 +4,23 @@ use crate::{
     config::cloud::Cloud,
     validation::{
         draft::Draft,
-        json_path::{Place, one},
+        json_path::{Located, one},
         obs_path::ObsPath,
     },
 };
 
-pub(crate) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     one(draft.has("tasks") && draft.has("spec"), draft.at("tasks"))
 }
 
-pub(crate) fn something<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn something<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     one(
         draft.runs_code() && !draft.has("algorithm"),
         draft.at("algorithm"),
     )
 }
 
-pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let [subscription, version] =
         ["algorithm.subscription_id", "algorithm.item_version_id"].map(|name| draft.at(name));
     match (subscription.is_given(), version.is_given()) {
@@ -30,7 +30,7 @@ pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     }
 }
 
-pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let subscription = draft.at("algorithm.subscription_id");
     one(
         draft.has("algorithm.id") && subscription.is_given(),
@@ -38,23 +38,23 @@ pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     )
 }
 
-pub(crate) fn stored_code<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn stored_code<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     beside_stored(draft, ["code_dir", "boot_file"])
 }
 
-pub(crate) fn stored_engine<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn stored_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     beside_stored(draft, ["command", "engine"])
 }
 
 /// The first of these fields that is given beside a stored algorithm: one warning is
 /// about all of them.
-fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Place<'a>> {
+fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
     let fields = names.map(|name| draft.at("algorithm").at(name));
-    let given = fields.into_iter().find(Place::is_given);
+    let given = fields.into_iter().find(Located::is_given);
     given.filter(|_| draft.is_stored()).into_iter().collect()
 }
 
-pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let programs = draft.programs().into_iter();
     programs
         .filter(|program| program.at("boot_file").is_given())
@@ -70,7 +70,7 @@ fn names_engine(draft: &Draft<'_>) -> bool {
         .any(|name| draft.at("algorithm.engine").at(name).is_given())
 }
 
-pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     // An image without an engine and without a command breaks another rule.
     let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
     let boot_file = draft.at("algorithm.boot_file");
@@ -86,7 +86,7 @@ pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     missing
 }
 
-pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let command = draft.at("algorithm.command");
     let both = draft.has("algorithm.boot_file") && command.is_given();
     one(both && !draft.is_stored(), command)
@@ -94,7 +94,7 @@ pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 
 /// A boot file does not make up for the command of an image; only an engine that is
 /// named does.
-pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.is_stored() || names_engine(draft) {
         return Vec::new();
     }
@@ -107,7 +107,7 @@ pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     }
 }
 
-pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let command = draft.at("algorithm.command");
     let broken = command
         .text()
@@ -116,7 +116,7 @@ pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 /// The engines of the job and of its tasks, unless the service keeps the algorithm.
-fn engines<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+fn engines<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.is_stored() {
         return Vec::new();
     }
@@ -124,7 +124,7 @@ fn engines<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     programs.map(|program| program.at("engine")).collect()
 }
 
-pub(crate) fn engine<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let named = ["engine_id", "engine_name", "engine_version", "image_url"]
         .iter()
@@ -133,7 +133,7 @@ pub(crate) fn engine<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(wrong, engine)
 }
 
-pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut missing = Vec::new();
     for engine in engines(draft) {
         // An image needs no version, and an id says both.
@@ -150,7 +150,7 @@ pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     missing
 }
 
-pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let beside = engines(draft).into_iter().filter(|engine| {
         engine.at("image_url").is_given()
             && engine.at("engine_version").is_given()
@@ -162,17 +162,17 @@ pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let images = engines(draft).into_iter();
     images
         .filter(|engine| engine.at("image_url").is_given())
         .map(|engine| engine.at("engine_id"))
-        .filter(Place::is_given)
+        .filter(Located::is_given)
         .collect()
 }
 
 /// The part before the first slash is a registry if it has a dot or a port.
-pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let has_registry = |url: &str| {
         let host = url.split_once('/').map(|(host, _)| host);
         host.is_some_and(|host| host.contains(['.', ':']))
@@ -184,7 +184,7 @@ pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
@@ -193,8 +193,8 @@ pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(asked.is_true() && !all, asked)
 }
 
-pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let outside = |program: &Place<'_>| {
+pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let outside = |program: &Located<'_>| {
         let [file, directory] = ["boot_file", "code_dir"].map(|name| program.at(name).text());
         // A path that is not of OBS breaks another rule.
         match (
@@ -209,7 +209,7 @@ pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     programs.map(|program| program.at("boot_file")).collect()
 }
 
-pub(crate) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let files = draft.programs().into_iter();
     files
         .map(|program| program.at("boot_file"))
@@ -219,7 +219,7 @@ pub(crate) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 
 /// The user ids, as numbers where they are. No document names a field for them in
 /// requests; answers carry this one.
-fn users<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, Option<u64>)> {
+fn users<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, Option<u64>)> {
     let programs = draft.programs().into_iter();
     programs
         .map(|program| program.at("engine.run_user"))
@@ -231,7 +231,7 @@ fn users<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, Option<u64>)> {
         .collect()
 }
 
-pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let users = users(draft).into_iter();
     users
         .filter(|user| user.1.is_none())
@@ -239,7 +239,7 @@ pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let users = users(draft).into_iter();
     users
         .filter(|user| user.1.is_some_and(|id| id > 65_535))
@@ -247,7 +247,7 @@ pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let pool = draft.has_pool();
     let users = users(draft).into_iter();
     users
@@ -269,7 +269,7 @@ const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
 /// The local code directories, but for code that lies in the image: they have no effect then.
-fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'a str)> {
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
     let programs = draft.programs().into_iter();
     programs
         .filter(|program| {
@@ -284,7 +284,7 @@ fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Place<'a>, &'a str)> {
         .collect()
 }
 
-pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let wrong = |path: &str| {
         let kept = KEPT.contains(&path)
             || KEPT_WHOLE.iter().any(|whole| {
@@ -299,14 +299,14 @@ pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     directories.map(|(place, _)| place).collect()
 }
 
-pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let directories = local_code_dirs(draft).into_iter();
     let directories = directories.filter(|(_, path)| *path == "/home");
     directories.map(|(place, _)| place).collect()
 }
 
 /// The working directories with a path that fails a test.
-fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Place<'a>> {
+fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Located<'a>> {
     let programs = draft.programs().into_iter();
     programs
         .map(|program| program.at("working_dir"))
@@ -314,15 +314,15 @@ fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Place<'a>
         .collect()
 }
 
-pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     working_dirs(draft, |path| !path.starts_with('/'))
 }
 
-pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     working_dirs(draft, |path| path.starts_with('/') && !is_plain(path))
 }
 
-pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let path = draft.at("algorithm.autosearch_config_path");
     let wrong = path
         .text()

@@ -15,7 +15,7 @@ mod volumes;
 
 use crate::{
     error::violation::Report,
-    validation::{draft::Draft, json_path::Place},
+    validation::{draft::Draft, json_path::Located},
 };
 
 /// The evidence for a rule, as `openapi/SOURCES.md` has it. A job that breaks the rule gets
@@ -50,7 +50,7 @@ pub(crate) struct Rule {
     /// How a job that breaks it is mended.
     advice: &'static str,
     /// The fields that break it.
-    broken: for<'a> fn(&Draft<'a>) -> Vec<Place<'a>>,
+    broken: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
 }
 
 const fn rule(
@@ -59,7 +59,7 @@ const fn rule(
     says: &'static str,
     basis: Basis,
     advice: &'static str,
-    broken: for<'a> fn(&Draft<'a>) -> Vec<Place<'a>>,
+    broken: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
 ) -> Rule {
     Rule {
         name,

@@ -4,7 +4,7 @@ use crate::{
     config::cloud::Cloud,
     validation::{
         draft::Draft,
-        json_path::{Place, repeated},
+        json_path::{Located, repeated},
     },
 };
 
@@ -18,18 +18,18 @@ pub(crate) fn is_name(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-fn all<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+fn all<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     draft.parameters().into_iter().flatten().collect()
 }
 
-pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let names = all(draft).into_iter().map(|parameter| parameter.at("name"));
     names
         .filter(|name| !name.text().is_some_and(is_name))
         .collect()
 }
 
-pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let lists = draft.parameters().into_iter();
     lists
         .flat_map(|list| repeated(list.iter().map(|parameter| parameter.at("name"))))
@@ -46,7 +46,7 @@ pub(crate) struct Constraint {
 }
 
 impl Constraint {
-    pub(crate) fn read(place: &Place<'_>) -> Self {
+    pub(crate) fn read(place: &Located<'_>) -> Self {
         let text = |name: &str| place.at(name).text().map(str::to_owned);
         let range = place.at("valid_range").items();
         Self {
@@ -114,7 +114,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The values that a test of constraint and text fails for.
-fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Place<'a>> {
+fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Located<'a>> {
     let mut values = Vec::new();
     for parameter in all(draft) {
         let constraint = Constraint::read(&parameter.at("constraint"));
@@ -126,7 +126,7 @@ fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Pl
     values
 }
 
-pub(crate) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let constraints = all(draft)
         .into_iter()
         .map(|parameter| parameter.at("constraint"));
@@ -137,7 +137,7 @@ pub(crate) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 /// Not those of algorithms that the service keeps: they may have a default.
-pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let parameters = all(draft).into_iter();
     parameters
         .filter(|parameter| parameter.at("constraint.required").is_true())
@@ -146,19 +146,19 @@ pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn typed<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn typed<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_type(text))
 }
 
-pub(crate) fn chosen<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn chosen<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_choice(text))
 }
 
-pub(crate) fn in_range<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn in_range<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_number(text))
 }
 
-pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if !draft.has(SEARCH) {
         return Vec::new();
     }
@@ -173,14 +173,14 @@ pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn different_rewards<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn different_rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let rewards = draft.at(SEARCH).at("reward_attrs").items();
     repeated(rewards.iter().map(|reward| reward.at("name")))
 }
 
-pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let searched = draft.at(SEARCH).at("search_params").items().into_iter();
-    let bounded = |place: &Place<'_>| {
+    let bounded = |place: &Located<'_>| {
         let end = |name: &str| place.at(name).text().and_then(number);
         matches!((end("lower_bound"), end("upper_bound")), (Some(low), Some(high)) if low <= high)
     };
@@ -193,7 +193,7 @@ pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let parameters = draft.at("algorithm.parameters").items();
     let is_other = |name: &str| {
         parameters.iter().any(|parameter| {
@@ -211,7 +211,7 @@ pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let known = ["bayes_opt_search", "tpe_search", "anneal_search"];
     let configs = draft.at(SEARCH).at("algo_configs").items().into_iter();
     configs
@@ -221,7 +221,7 @@ pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 /// Only Open Telekom Cloud names the engines. An image of one's own is not looked into.
-pub(crate) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let named = engine
         .at("engine_id")

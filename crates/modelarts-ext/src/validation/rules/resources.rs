@@ -2,7 +2,7 @@
 
 use crate::validation::{
     draft::{Draft, names_pool},
-    json_path::{Place, one},
+    json_path::{Located, one},
 };
 
 const FLAVOR: &str = "spec.resource.flavor_id";
@@ -11,11 +11,11 @@ const PRIORITY: &str = "spec.schedule_policy.priority";
 /// The flavors of dedicated pools begin so; what follows says how many cards.
 pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
 
-pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
 }
 
-pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let federated = draft.at("kind").is("federated_pool_job");
     let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
     let nowhere = nowhere && !draft.has("tasks") && !federated;
@@ -24,7 +24,7 @@ pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 
 /// The flavors of the job and of its tasks that are for pools, or not, and stand beside one, or
 /// not.
-fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Place<'a>> {
+fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<'a>> {
     let tasks = draft.at("tasks").items().into_iter();
     let resources = tasks.map(|task| task.at("task_resource"));
     let resources = std::iter::once(draft.at("spec.resource")).chain(resources);
@@ -38,15 +38,15 @@ fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Place<'a
         .collect()
 }
 
-pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     flavors(draft, false, true)
 }
 
-pub(crate) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     flavors(draft, true, false)
 }
 
-pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let group = draft.at("spec.resource.pool_group_id");
     one(
         draft.at("kind").is("federated_pool_job") && !group.is_given(),
@@ -54,24 +54,24 @@ pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     )
 }
 
-pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     one(priority.whole().is_some_and(|number| number < 0), priority)
 }
 
 /// The published schema admits 0, and no document says what it means.
-pub(crate) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     one(priority.whole() == Some(0), priority)
 }
 
-pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     one(priority.whole().is_some_and(|number| number > 3), priority)
 }
 
 /// 1 is the default, so it changes nothing.
-pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     let above = priority
         .whole()
@@ -79,7 +79,7 @@ pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
     one(above && !draft.has_pool(), priority)
 }
 
-pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let affinity = draft.at("spec.schedule_policy.required_affinity");
     let size = affinity.at("affinity_group_size");
     let needed = affinity
@@ -94,7 +94,7 @@ pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
 }
 
 /// The lists of values of all conditions on nodes.
-fn conditions<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
+fn conditions<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let policy = draft.at("spec.schedule_policy");
     let required = policy
         .at("required_affinity.node_affinity.nodeSelectorTerms")
@@ -109,8 +109,8 @@ fn conditions<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
         .collect()
 }
 
-pub(crate) fn selectors<'a>(draft: &Draft<'a>) -> Vec<Place<'a>> {
-    let wrong = |condition: &Place<'_>| {
+pub(crate) fn selectors<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let wrong = |condition: &Located<'_>| {
         let values = condition.at("values").items();
         match condition.at("operator").text() {
             Some("In" | "NotIn") => values.is_empty(),
