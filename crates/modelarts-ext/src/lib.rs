@@ -42,7 +42,7 @@
 //! On the service, [`Client::from_env`] takes region, project and credentials from
 //! variables and files ([where it looks](ClientBuilder::from_env)), and
 //! [`Client::connect_from_env`] looks up the project, too; [`Client::builder`] takes them in
-//! code. Credentials that expire are kept and renewed ([`Renewing`]): [`Password`],
+//! code. Credentials that expire are kept and renewed ([`CachedProvider`]): [`Password`],
 //! [`Oidc`], [`Metadata`], and what you make yourself with [`FetchCredentials`] or
 //! [`ProvideCredentials`]. They are never shown, logged, or sent after a redirect.
 //!
@@ -201,14 +201,14 @@
 //! ```
 //! async fn follow(job: &modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
 //!     use futures::TryStreamExt;
-//!     use modelarts_ext::{LogItem, News};
+//!     use modelarts_ext::{LogItem, JobUpdate};
 //!
 //!     let mut news = job.follow().stream();
 //!     while let Some(news) = news.try_next().await? {
 //!         match news {
-//!             News::Phase(job) => println!("now {}", job.phase()),
-//!             News::Event(event) => println!("{event}"),
-//!             News::Log { task, item: LogItem::Line(line) } => println!("{task}: {line}"),
+//!             JobUpdate::Phase(job) => println!("now {}", job.phase()),
+//!             JobUpdate::Event(event) => println!("{event}"),
+//!             JobUpdate::Log { task, item: LogItem::Line(line) } => println!("{task}: {line}"),
 //!             other => println!("{other:?}"),
 //!         }
 //!     }
@@ -222,7 +222,7 @@
 //! of [`FollowJob`]. Answers that fail do not count as nothing new: what is followed is
 //! complete when it ends without an error.
 //!
-//! [`Job::metrics`] gives what a task used of the machine as [series](Series) in time.
+//! [`Job::metrics`] gives what a task used of the machine as [series](MetricSeries) in time.
 //!
 //! # When something fails
 //!
@@ -323,171 +323,82 @@
 //! generated client ([`Client::api`]), signed and retried, with the same errors.
 //! The types are in [`types`].
 
-mod algorithm_facts;
-mod answer;
-mod answer_only;
-mod any_list;
-mod attempt;
-mod auth;
-mod authorize;
-mod auto_search;
-mod budget;
-mod builder;
-mod chain;
-mod change;
-mod channel;
+mod catalog;
 mod client;
 mod clock;
-mod cloud;
-mod clouds;
-mod code_dir;
-mod codes;
-pub mod connector;
-mod copy;
-mod create;
-mod create_call;
-mod create_code;
-mod create_data;
-mod create_extras;
-mod create_place;
-mod deadline;
-#[cfg(test)]
-mod described_codes;
-mod document;
-mod draft;
-mod ending;
-mod environment;
+mod config;
+mod credentials;
 mod error;
-mod event;
-mod event_follow;
-mod event_kind;
-mod event_text;
-#[cfg(test)]
-mod event_text_tests;
-mod events;
-mod filter;
-mod flavor_facts;
-mod from_document;
-mod iam;
-mod input_size;
-mod job;
-mod job_facts;
-mod job_follow;
-mod known;
-mod learned;
-mod limits;
-mod line_cursor;
-#[cfg(test)]
-mod line_cursor_tests;
-mod list;
-mod list_algorithms;
-mod list_error;
-mod lists;
-mod log_time;
-mod logs;
-mod look_up;
-mod mask;
-mod matches;
-mod merge;
-mod metadata;
-mod metrics;
-mod mismatch;
-mod obs_path;
-mod offset_meaning;
-mod oidc;
-mod order_check;
-mod outcome;
-mod pace;
-mod page;
-mod pager;
-#[cfg(test)]
-mod pager_order_tests;
-#[cfg(test)]
-mod pager_tests;
-mod parameters;
-mod patience;
-mod place;
-mod position;
-mod profile;
-mod reading;
-mod recommendations;
-mod record;
-mod refusal;
-mod region;
-mod renew;
-mod retry;
-mod row_counts;
-mod rules;
-mod rules_on_channels;
-mod rules_on_code;
-mod rules_on_extras;
-mod rules_on_facts;
-mod rules_on_parameters;
-mod rules_on_resources;
-mod rules_on_switches;
-mod rules_on_volumes;
-mod search;
-mod seen;
-mod settle;
-mod setup;
-#[cfg(test)]
-mod shifting;
-mod sign;
-mod tail;
-mod tls;
-mod token;
-mod told;
+mod http;
+mod jobs;
+mod pagination;
 mod transport;
-mod trial;
-mod violation;
-mod volume;
-mod wait;
-mod wait_all;
-mod window;
+mod validation;
 
-pub use algorithm_facts::AlgorithmFacts;
-pub use answer::Answer;
-pub use any_list::List;
-pub use auth::{Credentials, ProvideCredentials, Tools};
-pub use auto_search::Search;
-pub use builder::ClientBuilder;
-pub use channel::{Input, Output};
+pub use catalog::algorithms::ListAlgorithms;
+pub use catalog::list::List;
+pub use catalog::trials::Trial;
 pub use client::Client;
-pub use clock::{Clock, SystemClock};
-pub use cloud::Cloud;
-pub use code_dir::CodeDir;
-pub use create::CreateJob;
-pub use environment::Environment;
-pub use error::{Error, ErrorKind};
-pub use event::Event;
-pub use event_kind::EventKind;
-pub use events::Events;
-pub use filter::{Between, Filter, Like, OneOf};
-pub use flavor_facts::FlavorFacts;
-pub use input_size::check_input_size;
-pub use job::{Job, TrainingJobs};
-pub use job_follow::{FollowJob, News};
-pub use list::ListJobs;
-pub use list_algorithms::ListAlgorithms;
-pub use logs::{LogAccess, LogItem, Logs};
-pub use metadata::Metadata;
-pub use metrics::Series;
-pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
-pub use oidc::Oidc;
-pub use outcome::{Outcome, TerminatedBy};
-pub use page::{Page, Results};
+pub use client::builder::ClientBuilder;
+pub use client::response::Answer;
+pub use clock::Clock;
+pub use clock::SystemClock;
+pub use config::cloud::Cloud;
+pub use config::environment::Environment;
+pub use credentials::Credentials;
+pub use credentials::ProvideCredentials;
+pub use credentials::ProviderContext;
+pub use credentials::cache::CachedProvider;
+pub use credentials::cache::FetchCredentials;
+pub use credentials::cache::Fetched;
+pub use credentials::metadata::Metadata;
+pub use credentials::oidc::Oidc;
+pub use credentials::password::Password;
+pub use error::Error;
+pub use error::ErrorKind;
+pub use error::violation::Report;
+pub use error::violation::Violation;
+pub use error::violation::Warning;
+pub use http::signing::SigningScheme;
+pub use jobs::create::CreateJob;
+pub use jobs::create::channels::Input;
+pub use jobs::create::channels::Output;
+pub use jobs::create::hyperparameter_search::HyperparameterSearch;
+pub use jobs::create::input_size::check_input_size;
+pub use jobs::create::local_files::CodeDir;
 #[doc(hidden)]
-pub use parameters::parameters_as_markdown;
-pub use position::Position;
-pub use renew::{FetchCredentials, Fetched, Renewing};
-pub use retry::RetryPolicy;
-pub use sign::Signing;
-pub use token::Password;
-pub use trial::Trial;
-pub use violation::{Report, Violation, Warning};
-pub use volume::Volume;
-pub use wait::{Observation, Wait, Waited};
-pub use wait_all::WaitAll;
+pub use jobs::create::parameter_tables::parameters_as_markdown;
+pub use jobs::create::volume::Volume;
+pub use jobs::events::Events;
+pub use jobs::events::event::Event;
+pub use jobs::events::kind::EventKind;
+pub use jobs::filter::Between;
+pub use jobs::filter::Filter;
+pub use jobs::filter::Like;
+pub use jobs::filter::OneOf;
+pub use jobs::follow::FollowJob;
+pub use jobs::follow::JobUpdate;
+pub use jobs::job::Job;
+pub use jobs::job::TrainingJobs;
+pub use jobs::list::ListJobs;
+pub use jobs::logs::LogAccess;
+pub use jobs::logs::LogItem;
+pub use jobs::logs::Logs;
+pub use jobs::metrics::MetricSeries;
+pub use jobs::wait::Observation;
+pub use jobs::wait::Wait;
+pub use jobs::wait::Waited;
+pub use jobs::wait::all::WaitAll;
+pub use jobs::wait::outcome::Outcome;
+pub use jobs::wait::outcome::TerminatedBy;
+pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
+pub use pagination::page::Page;
+pub use pagination::page::PageStream;
+pub use pagination::position::Position;
+pub use transport::connector;
+pub use transport::retry::RetryPolicy;
+pub use validation::algorithm_spec::AlgorithmSpec;
+pub use validation::flavor_spec::FlavorSpec;
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]

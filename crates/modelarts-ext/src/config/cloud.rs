@@ -1,0 +1,146 @@
+//! The two clouds that speak this API, where their rules differ.
+
+use crate::{
+    config::{endpoints, environment::Environment},
+    error::Error,
+};
+
+/// The cloud by whose rules jobs are checked and logs are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cloud {
+    /// Open Telekom Cloud.
+    Otc,
+    /// Huawei Cloud: the one that has all operations, and therefore the default.
+    #[default]
+    Huawei,
+}
+
+/// The variable that names the cloud.
+const VARIABLE: &str = "MODELARTS_CLOUD";
+
+impl Cloud {
+    /// The cloud that the environment names. That the endpoint is of the other one is logged.
+    pub(crate) fn named(environment: &Environment, endpoint: &str) -> Result<Option<Self>, Error> {
+        let Some(name) = environment.get(VARIABLE) else {
+            return Ok(None);
+        };
+        let Some(cloud) = [Self::Huawei, Self::Otc]
+            .into_iter()
+            .find(|cloud| cloud.name().eq_ignore_ascii_case(&name))
+        else {
+            return Err(Error::config(format!(
+                "{VARIABLE} must be huawei or otc, not {name:?}; unset it to take the cloud of \
+                 the endpoint"
+            )));
+        };
+        if let Some(other) = Self::of_address(endpoint).filter(|other| *other != cloud) {
+            tracing::warn!(
+                "{VARIABLE} names {}, but the endpoint {endpoint} is of {}; the variable decides",
+                cloud.name(),
+                other.name()
+            );
+        }
+        Ok(Some(cloud))
+    }
+
+    /// Its name in the variable.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Otc => "otc",
+            Self::Huawei => "huawei",
+        }
+    }
+
+    /// The cloud in whose domain an address is.
+    fn of_address(address: &str) -> Option<Self> {
+        match address {
+            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
+            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
+            _ => None,
+        }
+    }
+
+    /// The cloud of an endpoint; of one in neither cloud's domain that of the region, else that of
+    /// the address of IAM, else the default.
+    pub(crate) fn of(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
+        Self::of_address(endpoint)
+            .or_else(|| Self::of_address(&endpoints::iam(region?)?))
+            .or_else(|| Self::of_address(iam?))
+            .unwrap_or_default()
+    }
+
+    /// Logs can be read by the numbers of their lines.
+    pub(crate) fn numbers_lines(self) -> bool {
+        self == Self::Huawei
+    }
+
+    /// The kinds of jobs that can be made.
+    pub(crate) fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Otc => &["job", "visualization_job"],
+            Self::Huawei => modelarts_api::types::JobKind::KNOWN,
+        }
+    }
+
+    /// The most retries that an auto restart may have.
+    pub(crate) fn retries(self) -> i64 {
+        match self {
+            Self::Otc => 3,
+            Self::Huawei => 128,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cloud_is_known_by_its_endpoint_region_or_iam() {
+        let huawei = "https://modelarts.cn-north-4.myhuaweicloud.com/";
+        let otc = "https://modelarts.eu-de.otc.t-systems.com/";
+        let other = "https://modelarts.internal.example/";
+        let iam = Some("https://iam.eu-de.otc.t-systems.com/v3");
+        for (endpoint, region, iam, cloud) in [
+            (huawei, None, None, Cloud::Huawei),
+            (otc, None, None, Cloud::Otc),
+            (huawei, Some("eu-de"), iam, Cloud::Huawei),
+            (otc, Some("cn-north-4"), None, Cloud::Otc),
+            (other, Some("eu-de"), None, Cloud::Otc),
+            (other, Some("eu-ch2"), None, Cloud::Otc),
+            (other, Some("cn-north-4"), iam, Cloud::Huawei),
+            (other, Some("elsewhere"), iam, Cloud::Otc),
+            (other, None, iam, Cloud::Otc),
+            // As the emulator, which is Huawei Cloud unless it is told otherwise.
+            ("http://127.0.0.1:9/", None, None, Cloud::Huawei),
+            (
+                other,
+                Some("elsewhere"),
+                Some("https://iam.example"),
+                Cloud::Huawei,
+            ),
+        ] {
+            assert_eq!(
+                Cloud::of(endpoint, region, iam),
+                cloud,
+                "{endpoint} {region:?} {iam:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn logs_have_line_numbers_where_the_description_says_so() {
+        let description: serde_json::Value =
+            serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+        let path = "/v2/{project_id}/training-jobs/{training_job_id}/logs/{task_id}";
+        let operation = &description["paths"][path]["get"];
+        assert_eq!(operation["operationId"], "ShowTrainingJobLogsFromAom");
+        let clouds = [(Cloud::Otc, "otc"), (Cloud::Huawei, "huawei")];
+        for (cloud, name) in clouds {
+            let documented = operation["x-clouds"].as_array().unwrap();
+            let documented = documented.iter().any(|cloud| cloud == name);
+            assert_eq!(cloud.numbers_lines(), documented, "{name}");
+        }
+    }
+}

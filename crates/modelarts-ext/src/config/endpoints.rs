@@ -1,0 +1,388 @@
+//! Where the services of a region are.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::Deserialize;
+
+use crate::{
+    config::environment::{self, Environment},
+    error::Error,
+};
+
+/// Regions of Huawei Cloud that its own SDK lists.
+const HUAWEI: &[&str] = &[
+    "af-north-1",
+    "af-south-1",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "cn-east-3",
+    "cn-east-4",
+    "cn-north-1",
+    "cn-north-11",
+    "cn-north-12",
+    "cn-north-2",
+    "cn-north-4",
+    "cn-north-9",
+    "cn-south-1",
+    "cn-southwest-2",
+    "cn-southwest-3",
+    "la-north-2",
+    "la-south-2",
+    "me-east-1",
+    "sa-brazil-1",
+    "tr-west-1",
+];
+/// Regions of Open Telekom Cloud with ModelArts.
+const OTC: &[&str] = &["eu-de"];
+
+/// Regions of Open Telekom Cloud with IAM.
+const OTC_IAM: &[&str] = &["eu-de", "eu-nl"];
+/// Regions of Huawei Cloud with an IAM of their own, as its own SDK lists them. The
+/// others use the one of all.
+const HUAWEI_IAM: &[&str] = &[
+    "ae-ad-1",
+    "af-south-1",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "cn-east-2",
+    "cn-east-3",
+    "cn-east-4",
+    "cn-east-5",
+    "cn-north-1",
+    "cn-north-12",
+    "cn-north-2",
+    "cn-north-4",
+    "cn-north-9",
+    "cn-south-1",
+    "cn-south-2",
+    "cn-southwest-2",
+    "eu-west-0",
+    "la-north-2",
+    "la-south-2",
+    "me-east-1",
+    "my-kualalumpur-1",
+    "na-mexico-1",
+    "ru-moscow-1",
+    "sa-brazil-1",
+    "tr-west-1",
+];
+/// Regions of Huawei Cloud with an STS of their own, as its own SDK lists them. The
+/// others use that of cn-north-4.
+const HUAWEI_STS: &[&str] = &[
+    "af-south-1",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "cn-east-3",
+    "cn-north-4",
+    "cn-south-1",
+    "cn-southwest-2",
+    "la-south-2",
+    "sa-brazil-1",
+    "tr-west-1",
+];
+
+/// Which project to work in: by its id, or by its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Project {
+    pub(crate) id: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl Project {
+    /// This one, or the other when this one says nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self == Self::default() { other } else { self }
+    }
+}
+
+/// A service with an endpoint in each region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    ModelArts,
+    Iam,
+    Sts,
+}
+
+impl Service {
+    /// Its name in variables and in the regions file.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ModelArts => "MODELARTS",
+            Self::Iam => "IAM",
+            Self::Sts => "STS",
+        }
+    }
+
+    /// Its endpoint in a region, by the tables.
+    fn listed(self, region: &str) -> Option<String> {
+        match self {
+            Self::ModelArts => modelarts(region),
+            Self::Iam => iam(region),
+            Self::Sts => sts(region),
+        }
+    }
+}
+
+/// The endpoint of a service in a region: from the variable
+/// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from
+/// the tables. `None` for a region that none of them has.
+pub(crate) fn endpoint(
+    service: Service,
+    region: &str,
+    environment: Option<&Environment>,
+) -> Result<Option<String>, Error> {
+    if let Some(environment) = environment {
+        let variable = format!(
+            "HUAWEICLOUD_SDK_REGION_{}_{}",
+            service.name(),
+            region.to_ascii_uppercase().replace('-', "_")
+        );
+        if let Some(list) = environment.get(&variable) {
+            // The official SDK takes several here, and turns to the next when a name
+            // cannot be resolved.
+            let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
+            return match first {
+                Some(endpoint) => Ok(Some(endpoint.to_owned())),
+                None => Err(Error::config(format!("{variable} holds no address"))),
+            };
+        }
+        if let Some(endpoint) = from_file(service, region, environment)? {
+            return Ok(Some(endpoint));
+        }
+    }
+    Ok(service.listed(region))
+}
+
+/// A region in the regions file of the official SDK.
+#[derive(Deserialize)]
+struct Region {
+    id: String,
+    endpoint: Option<String>,
+    #[serde(default)]
+    endpoints: Vec<String>,
+}
+
+const FILE: &str = "HUAWEICLOUD_SDK_REGIONS_FILE";
+
+fn from_file(
+    service: Service,
+    region: &str,
+    environment: &Environment,
+) -> Result<Option<String>, Error> {
+    let named = environment.get(FILE).map(PathBuf::from);
+    let usual = || {
+        let home = environment.home.as_ref()?;
+        Some(home.join(".huaweicloud/regions.yaml"))
+    };
+    let Some(path) = named.clone().or_else(usual) else {
+        return Ok(None);
+    };
+    let Some(text) = environment::read(&path)? else {
+        return match named {
+            Some(path) => Err(Error::config(format!(
+                "{FILE} names {}, which does not exist",
+                path.display()
+            ))),
+            None => Ok(None),
+        };
+    };
+    let services: Option<BTreeMap<String, serde_saphyr::Spanned<Vec<Region>>>> =
+        environment::yaml(&path, &text)?;
+    let Some((_, regions)) = services
+        .into_iter()
+        .flatten()
+        .find(|(name, _)| name.eq_ignore_ascii_case(service.name()))
+    else {
+        return Ok(None);
+    };
+    let line = regions.referenced.line();
+    let Some(found) = regions.value.into_iter().find(|found| found.id == region) else {
+        return Ok(None);
+    };
+    match found.endpoint.into_iter().chain(found.endpoints).next() {
+        Some(endpoint) => Ok(Some(endpoint)),
+        None => Err(Error::config(format!(
+            "{}: the region {region} of {}, in the list from line {line} on, has no endpoint",
+            path.display(),
+            service.name()
+        ))),
+    }
+}
+
+fn modelarts(region: &str) -> Option<String> {
+    if OTC.contains(&region) {
+        return Some(format!("https://modelarts.{region}.otc.t-systems.com"));
+    }
+    if !HUAWEI.contains(&region) {
+        return None;
+    }
+    // This one has a domain of its own in the SDK's table.
+    let domain = match region {
+        "ap-southeast-1" => "myhuaweicloud.cn",
+        _ => "myhuaweicloud.com",
+    };
+    Some(format!("https://modelarts.{region}.{domain}"))
+}
+
+/// The address of IAM in a region, by the tables.
+pub(crate) fn iam(region: &str) -> Option<String> {
+    let address = match region {
+        _ if OTC_IAM.contains(&region) => format!("https://iam.{region}.otc.t-systems.com"),
+        "eu-ch2" => "https://iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
+        "eu-west-101" => "https://iam.eu-west-101.myhuaweicloud.eu".to_owned(),
+        _ if HUAWEI_IAM.contains(&region) => format!("https://iam.{region}.myhuaweicloud.com"),
+        _ if HUAWEI.contains(&region) => "https://iam.myhuaweicloud.com".to_owned(),
+        _ => return None,
+    };
+    Some(address)
+}
+
+fn sts(region: &str) -> Option<String> {
+    if HUAWEI_STS.contains(&region) {
+        return Some(format!("https://sts.{region}.myhuaweicloud.com"));
+    }
+    let huawei = HUAWEI.contains(&region) || HUAWEI_IAM.contains(&region);
+    huawei.then(|| "https://sts.cn-north-4.myhuaweicloud.com".to_owned())
+}
+
+/// All regions with ModelArts, for error messages.
+pub(crate) fn known() -> String {
+    let all: Vec<_> = OTC.iter().chain(HUAWEI).copied().collect();
+    all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(service: Service, region: &str) -> String {
+        let found = endpoint(service, region, None).unwrap();
+        found.unwrap_or_default()
+    }
+
+    #[test]
+    fn each_cloud_has_its_domain() {
+        use Service::{Iam, ModelArts, Sts};
+        let table = [
+            (
+                ModelArts,
+                "eu-de",
+                "https://modelarts.eu-de.otc.t-systems.com",
+            ),
+            (
+                ModelArts,
+                "cn-north-4",
+                "https://modelarts.cn-north-4.myhuaweicloud.com",
+            ),
+            (
+                ModelArts,
+                "ap-southeast-1",
+                "https://modelarts.ap-southeast-1.myhuaweicloud.cn",
+            ),
+            (ModelArts, "moon-1", ""),
+            (Iam, "eu-de", "https://iam.eu-de.otc.t-systems.com"),
+            (Iam, "eu-nl", "https://iam.eu-nl.otc.t-systems.com"),
+            (Iam, "eu-ch2", "https://iam-pub.eu-ch2.sc.otc.t-systems.com"),
+            (
+                Iam,
+                "eu-west-101",
+                "https://iam.eu-west-101.myhuaweicloud.eu",
+            ),
+            (
+                Iam,
+                "cn-north-4",
+                "https://iam.cn-north-4.myhuaweicloud.com",
+            ),
+            (Iam, "cn-north-11", "https://iam.myhuaweicloud.com"),
+            (Iam, "moon-1", ""),
+            (
+                Sts,
+                "cn-south-1",
+                "https://sts.cn-south-1.myhuaweicloud.com",
+            ),
+            (
+                Sts,
+                "cn-north-9",
+                "https://sts.cn-north-4.myhuaweicloud.com",
+            ),
+            (Sts, "eu-de", ""),
+        ];
+        for (service, region, address) in table {
+            assert_eq!(of(service, region), address, "{service:?} {region}");
+        }
+        assert!(known().starts_with("eu-de, af-north-1"));
+    }
+
+    #[test]
+    fn a_variable_wins_over_the_file_and_the_file_over_the_table() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(".huaweicloud/regions.yaml");
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        let text = "MODELARTS:\n  - id: eu-de\n    endpoint: https://file.example.com\n  \
+                    - id: moon-1\n    endpoints: [https://moon.example.com]\n  - id: mars-1\n";
+        std::fs::write(&file, text).unwrap();
+        let find = |region: &str, value: Option<&'static str>| {
+            let environment = Environment::new(move |name| {
+                let known = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE";
+                value.filter(|_| known).map(str::to_owned)
+            });
+            let environment = environment.home(home.path());
+            endpoint(Service::ModelArts, region, Some(&environment))
+                .map(Option::unwrap_or_default)
+                .map_err(|error| error.to_string())
+        };
+        let ok = |text: &str| Ok(text.to_owned());
+        assert_eq!(
+            find(
+                "eu-de",
+                Some(" https://one.example.com, https://two.example.com")
+            ),
+            ok("https://one.example.com")
+        );
+        assert_eq!(
+            find("eu-de", Some(",")),
+            Err("HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE holds no address".to_owned())
+        );
+        assert_eq!(find("eu-de", None), ok("https://file.example.com"));
+        assert_eq!(find("moon-1", None), ok("https://moon.example.com"));
+        assert_eq!(
+            find("cn-north-4", None),
+            ok("https://modelarts.cn-north-4.myhuaweicloud.com")
+        );
+        let file = file.display();
+        assert_eq!(
+            find("mars-1", None),
+            Err(format!(
+                "{file}: the region mars-1 of MODELARTS, in the list from line 2 on, has no \
+                 endpoint"
+            ))
+        );
+        std::fs::write(
+            home.path().join(".huaweicloud/regions.yaml"),
+            "MODELARTS:\n  x: y\n",
+        )
+        .unwrap();
+        assert_eq!(
+            find("eu-de", None),
+            Err(format!("{file}, line 2, column 3: expected sequence start"))
+        );
+    }
+
+    #[test]
+    fn a_regions_file_that_is_named_must_exist() {
+        let environment = Environment::new(|name| {
+            (name == "HUAWEICLOUD_SDK_REGIONS_FILE").then(|| "/nowhere/regions.yaml".to_owned())
+        });
+        let error = endpoint(Service::Iam, "eu-de", Some(&environment)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "HUAWEICLOUD_SDK_REGIONS_FILE names /nowhere/regions.yaml, which does not exist"
+        );
+    }
+}

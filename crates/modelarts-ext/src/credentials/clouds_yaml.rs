@@ -1,0 +1,276 @@
+//! `clouds.yaml` and `secure.yaml`, as the `OpenStack` tools use them.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use crate::{
+    config::{
+        endpoints::Project,
+        environment::{self, Environment},
+    },
+    credentials::{
+        Credentials,
+        cache::FetchCredentials,
+        chain::{Found, Hints, Look},
+        password::Password,
+    },
+    error::Error,
+};
+
+/// Names the cloud to use.
+const CLOUD: &str = "OS_CLOUD";
+/// Name other files than the usual ones.
+const FILE: &str = "OS_CLIENT_CONFIG_FILE";
+const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
+
+#[derive(Default, Deserialize)]
+struct File {
+    clouds: Option<BTreeMap<String, Spanned<Option<Cloud>>>>,
+}
+
+/// Everything is text: a password of digits must not become a number.
+#[derive(Clone, Default, Deserialize)]
+struct Cloud {
+    auth: Option<Auth>,
+    auth_type: Option<String>,
+    region_name: Option<String>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+struct Auth {
+    auth_url: Option<String>,
+    username: Option<String>,
+    user_id: Option<String>,
+    password: Option<String>,
+    #[serde(alias = "domain_name")]
+    user_domain_name: Option<String>,
+    #[serde(alias = "domain_id")]
+    user_domain_id: Option<String>,
+    #[serde(alias = "tenant_name")]
+    project_name: Option<String>,
+    #[serde(alias = "tenant_id")]
+    project_id: Option<String>,
+    token: Option<String>,
+    #[serde(alias = "access_key")]
+    ak: Option<String>,
+    #[serde(alias = "secret_key")]
+    sk: Option<String>,
+    security_token: Option<String>,
+}
+
+impl Auth {
+    /// What is here, and for the rest what is there.
+    fn or(self, other: Self) -> Self {
+        Self {
+            auth_url: self.auth_url.or(other.auth_url),
+            username: self.username.or(other.username),
+            user_id: self.user_id.or(other.user_id),
+            password: self.password.or(other.password),
+            user_domain_name: self.user_domain_name.or(other.user_domain_name),
+            user_domain_id: self.user_domain_id.or(other.user_domain_id),
+            project_name: self.project_name.or(other.project_name),
+            project_id: self.project_id.or(other.project_id),
+            token: self.token.or(other.token),
+            ak: self.ak.or(other.ak),
+            sk: self.sk.or(other.sk),
+            security_token: self.security_token.or(other.security_token),
+        }
+    }
+}
+
+/// Looks for the cloud that `OS_CLOUD` names.
+pub(crate) fn find_named(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
+    match environment.get(CLOUD) {
+        Some(name) => find(environment, wishes, Some(&name)),
+        None => Ok(Look::not(format!("{CLOUD}: not set"))),
+    }
+}
+
+/// Looks for a file with one cloud.
+pub(crate) fn find_only(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
+    find(environment, wishes, None)
+}
+
+fn find(environment: &Environment, wishes: &Hints, name: Option<&str>) -> Result<Look, Error> {
+    let Some((path, mut clouds)) = read(environment, FILE, "clouds")? else {
+        let places = places(environment, "clouds")
+            .iter()
+            .map(|place| place.display().to_string())
+            .collect::<Vec<_>>();
+        let nowhere = if places.is_empty() {
+            format!("clouds.yaml: there is no place to look in, and {FILE} is not set")
+        } else {
+            format!("clouds.yaml: none of {} exists", places.join(", "))
+        };
+        return match name {
+            Some(name) => Err(Error::config(format!("{CLOUD} is {name:?}, but {nowhere}"))),
+            None => Ok(Look::not(nowhere)),
+        };
+    };
+    let place = path.display();
+    let all: Vec<_> = clouds.keys().cloned().collect();
+    let name = match (name, all.as_slice()) {
+        (Some(name), _) => name.to_owned(),
+        (None, [only]) => only.clone(),
+        (None, []) => return Ok(Look::not(format!("{place}: there is no cloud in it"))),
+        (None, several) => {
+            return Ok(Look::not(format!(
+                "{place}: there are several clouds in it ({}); set {CLOUD}",
+                several.join(", ")
+            )));
+        }
+    };
+    let Some(found) = clouds.remove(&name) else {
+        return Err(Error::config(format!(
+            "{CLOUD} is {name:?}, but {place} has only: {}",
+            all.join(", ")
+        )));
+    };
+    let place = format!(
+        "{place}: the cloud {name:?}, line {},",
+        found.referenced.line()
+    );
+    let cloud = found.value.unwrap_or_default();
+    let mut auth = cloud.auth.unwrap_or_default();
+    let secret = |auth: &Auth| auth.password.is_some() || auth.sk.is_some() || auth.token.is_some();
+    if secret(&auth) {
+        environment::warn_if_open(&path);
+    }
+    if let Some((path, mut secure)) = read(environment, SECURE_FILE, "secure")?
+        && let Some(more) = secure.remove(&name)
+    {
+        environment::warn_if_open(&path);
+        let more = more.value.unwrap_or_default();
+        auth = more.auth.unwrap_or_default().or(auth);
+    }
+    let region = cloud.region_name;
+    serve(&place, auth, cloud.auth_type, region, environment, wishes).map(Look::from)
+}
+
+/// Makes credentials of what a cloud says.
+fn serve(
+    place: &str,
+    auth: Auth,
+    auth_type: Option<String>,
+    region: Option<String>,
+    environment: &Environment,
+    wishes: &Hints,
+) -> Result<Found, Error> {
+    let lacks = |what: &str| Error::config(format!("{place} {what}"));
+    let project = Project {
+        id: auth.project_id,
+        name: auth.project_name,
+    };
+    let wanted = auth_type.unwrap_or_default();
+    let by_token = wanted.ends_with("token") || auth.password.is_none();
+    let found = match (auth.ak, auth.sk, auth.token) {
+        (Some(access_key), Some(secret_key), _) => {
+            let credentials = match auth.security_token {
+                Some(token) => Credentials::temporary_keys(access_key, secret_key, token),
+                None => Credentials::keys(access_key, secret_key),
+            };
+            Found::new(place, credentials)?
+        }
+        (Some(_), None, _) => return Err(lacks("has ak but no sk")),
+        (None, Some(_), _) => return Err(lacks("has sk but no ak")),
+        (None, None, Some(token)) if by_token => Found::new(place, Credentials::token(token))?,
+        (None, None, _) => {
+            let user = auth.username.or(auth.user_id.clone());
+            let (user, password) = match (user, auth.password) {
+                (Some(user), Some(password)) => (user, password),
+                (Some(_), None) => return Err(lacks("has a user but no password")),
+                (None, Some(_)) => return Err(lacks("has a password but no user")),
+                (None, None) => {
+                    return Err(lacks(
+                        "has none of ak and sk, username and password, and token",
+                    ));
+                }
+            };
+            let region = wishes.region.clone().or(region.clone());
+            let iam = wishes.iam(environment, auth.auth_url.clone(), region.as_deref())?;
+            let iam = iam.ok_or_else(|| lacks("has no auth_url, and its region is not known"))?;
+            let mut login = Password::new(iam, user, password);
+            if let Some(id) = auth.user_id {
+                login = login.user_id(id);
+            }
+            login = match (auth.user_domain_id, auth.user_domain_name) {
+                (Some(id), _) => login.domain_id(id),
+                (None, Some(name)) => login.domain(name),
+                (None, None) => login,
+            };
+            let project = wishes.project.clone().or(project.clone());
+            login = match (project.id, project.name.or(region)) {
+                (Some(id), _) => login.project_id(id),
+                (None, Some(name)) => login.project(name),
+                (None, None) => login,
+            };
+            Found::new(place, login.renewing())?
+        }
+    };
+    Ok(Found {
+        project,
+        region,
+        iam: auth.auth_url,
+        ..found
+    })
+}
+
+type Clouds = BTreeMap<String, Spanned<Option<Cloud>>>;
+
+/// Reads the first of the files that exists.
+fn read(
+    environment: &Environment,
+    variable: &str,
+    stem: &str,
+) -> Result<Option<(PathBuf, Clouds)>, Error> {
+    let parse = |path: &Path, text: &str| {
+        let file: Option<File> = environment::yaml(path, text)?;
+        Ok(file.unwrap_or_default().clouds.unwrap_or_default())
+    };
+    if let Some(path) = environment.get(variable).map(PathBuf::from) {
+        let Some(text) = environment::read(&path)? else {
+            return Err(Error::config(format!(
+                "{variable} names {}, which does not exist",
+                path.display()
+            )));
+        };
+        let clouds = parse(&path, &text)?;
+        return Ok(Some((path, clouds)));
+    }
+    for path in places(environment, stem) {
+        if let Some(text) = environment::read(&path)? {
+            let clouds = parse(&path, &text)?;
+            return Ok(Some((path, clouds)));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the files may be: the current directory, the user's, the system's.
+fn places(environment: &Environment, stem: &str) -> Vec<PathBuf> {
+    let user = match (environment.get("XDG_CONFIG_HOME"), &environment.home) {
+        (Some(path), _) => Some(PathBuf::from(path)),
+        (None, Some(home)) => Some(home.join(".config")),
+        (None, None) => None,
+    };
+    let directories = [
+        environment.directory.clone(),
+        user.map(|path| path.join("openstack")),
+        environment
+            .system
+            .as_ref()
+            .map(|path| path.join("openstack")),
+    ];
+    directories
+        .into_iter()
+        .flatten()
+        .flat_map(|directory| {
+            ["yaml", "yml"].map(|ending| directory.join(format!("{stem}.{ending}")))
+        })
+        .collect()
+}

@@ -1,0 +1,281 @@
+//! Who is asking.
+
+pub(crate) mod authenticate;
+pub(crate) mod cache;
+pub(crate) mod chain;
+mod clouds_yaml;
+pub(crate) mod iam;
+pub(crate) mod metadata;
+pub(crate) mod oidc;
+pub(crate) mod password;
+mod profile_file;
+pub(crate) mod rejection;
+pub(crate) mod secret_mask;
+
+use std::{fmt, sync::Arc};
+
+use modelarts_api::BoxFuture;
+
+use crate::{clock::Clock, error::Error};
+
+/// What a request is authenticated with. Nothing prints the secrets. Clones share them.
+#[derive(Clone)]
+pub struct Credentials(pub(crate) Arc<Kind>);
+
+#[derive(PartialEq, Eq)]
+pub(crate) enum Kind {
+    Keys {
+        access_key: String,
+        secret_key: String,
+        security_token: Option<String>,
+    },
+    Token(String),
+}
+
+impl Credentials {
+    /// An access key and its secret key (AK/SK). Requests are signed.
+    #[must_use]
+    pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
+        Self(Arc::new(Kind::Keys {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            security_token: None,
+        }))
+    }
+
+    /// A temporary access key, which goes with a security token.
+    #[must_use]
+    pub fn temporary_keys(
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+        security_token: impl Into<String>,
+    ) -> Self {
+        Self(Arc::new(Kind::Keys {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            security_token: Some(security_token.into()),
+        }))
+    }
+
+    /// A token from IAM, which is sent as `X-Auth-Token`.
+    #[must_use]
+    pub fn token(token: impl Into<String>) -> Self {
+        Self(Arc::new(Kind::Token(token.into())))
+    }
+
+    /// What is wrong with them before anything is sent.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let parts: &[(&str, &str)] = match &*self.0 {
+            Kind::Keys {
+                access_key,
+                secret_key,
+                security_token,
+            } => &[
+                ("access key", access_key),
+                ("secret key", secret_key),
+                (
+                    "security token",
+                    security_token.as_deref().unwrap_or("unused"),
+                ),
+            ],
+            Kind::Token(token) => &[("token", token)],
+        };
+        for (name, value) in parts {
+            if value.trim().is_empty() {
+                return Err(Error::config(format!("the {name} is empty")));
+            }
+            // What is no text in the environment ends as U+FFFD here.
+            if !value.is_ascii() {
+                return Err(Error::config(format!(
+                    "the {name} contains characters that are not ASCII; check how it was copied"
+                )));
+            }
+            // A stray newline from a file would end as an obscure header error.
+            if value.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(Error::config(format!(
+                    "the {name} contains white space or control characters; check how it was copied"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Keys { security_token, .. } => f
+                .debug_struct("Keys")
+                .field("access_key", &"***")
+                .field("secret_key", &"***")
+                .field("security_token", &security_token.as_ref().map(|_| "***"))
+                .finish(),
+            Kind::Token(_) => f.write_str("Token(***)"),
+        }
+    }
+}
+
+/// What a provider may need to get credentials.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProviderContext {
+    /// The HTTP client of the [`Client`](crate::client::Client): with its certificates and
+    /// connection timeout, and without redirects.
+    pub http: reqwest::Client,
+    /// The clock of the client.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl ProviderContext {
+    /// ProviderContext outside of a client, for the tests of a provider, or to use a provider
+    /// for something else.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub fn new(clock: impl Clock) -> Result<Self, Error> {
+        let connection = |secure| {
+            let http = reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(std::time::Duration::from_secs(10));
+            crate::http::tls::configure(http, secure, &[])?
+                .build()
+                .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+        };
+        Ok(Self {
+            // As in a client, a machine without certificates reaches itself.
+            http: connection(true).or_else(|_| connection(false))?,
+            clock: Arc::new(clock),
+        })
+    }
+
+    /// The HTTP client for an address. What is not encrypted, which is only admitted
+    /// on this machine, is never sent to a proxy.
+    pub(crate) fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+        if url.scheme() == "https" {
+            return Ok(self.http.clone());
+        }
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy();
+        crate::http::tls::configure(http, false, &[])?
+            .build()
+            .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+    }
+}
+
+/// Where credentials come from. A provider is asked before every attempt, so it
+/// keeps what it has until that runs out.
+pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
+    /// Credentials that are valid now.
+    ///
+    /// # Errors
+    /// Why there are none. What may pass by itself, such as an IAM that cannot be
+    /// reached, is an error that [`Error::is_retryable`] is true for.
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>>;
+
+    /// Credentials that are valid now and there without asking anybody. This is asked first,
+    /// and [`credentials`](Self::credentials) only when there are none. It must not block, nor
+    /// give what it was told to [`renew`](Self::renew).
+    fn cached(&self) -> Option<Credentials> {
+        None
+    }
+
+    /// The service asked for newer credentials than these. When they are still
+    /// what would be given, they are to be given no more. Whether there can be
+    /// newer ones.
+    fn renew(&self, refused: &Credentials) -> bool {
+        let _ = refused;
+        false
+    }
+
+    /// The project that the credentials are for, as far as that is known; asked for
+    /// after [`credentials`](Self::credentials) gave some.
+    fn project_id(&self) -> Option<String> {
+        None
+    }
+
+    /// What is wrong before anything is sent, if that can be known.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
+        (**self).credentials(tools)
+    }
+
+    fn cached(&self) -> Option<Credentials> {
+        (**self).cached()
+    }
+
+    fn renew(&self, refused: &Credentials) -> bool {
+        (**self).renew(refused)
+    }
+
+    fn project_id(&self) -> Option<String> {
+        (**self).project_id()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        (**self).check()
+    }
+}
+
+impl ProvideCredentials for Credentials {
+    fn credentials<'a>(
+        &'a self,
+        _: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
+        Box::pin(std::future::ready(Ok(self.clone())))
+    }
+
+    fn cached(&self) -> Option<Credentials> {
+        Some(self.clone())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Credentials::check(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_secret() {
+        for credentials in [
+            Credentials::keys("AKACCESS", "SKSECRET"),
+            Credentials::temporary_keys("AKACCESS", "SKSECRET", "STSECRET"),
+            Credentials::token("TKSECRET"),
+        ] {
+            for text in [format!("{credentials:?}"), format!("{credentials:#?}")] {
+                assert!(
+                    !text.contains("SECRET") && !text.contains("ACCESS"),
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn blank_and_broken_secrets_are_refused_without_being_shown() {
+        let error = Credentials::keys("AK", "SECRET\n").check().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the secret key contains white space or control characters; check how it was copied"
+        );
+        let error = Credentials::token(" ").check().unwrap_err();
+        assert_eq!(error.to_string(), "the token is empty");
+    }
+}

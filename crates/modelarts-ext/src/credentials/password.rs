@@ -1,0 +1,226 @@
+//! A token for a user and a password.
+
+use std::{fmt, time::Duration};
+
+use modelarts_api::{BoxFuture, Secret};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    credentials::{
+        Credentials, ProviderContext,
+        cache::{FetchCredentials, Fetched},
+        iam::{AuthServer, shown},
+    },
+    error::Error,
+};
+
+/// Logs a user in to IAM with a password. What it gets is a token for one project.
+///
+/// A token lives for 24 hours and is renewed in its last half hour, by a new login; a
+/// new token does not end the old one.
+///
+/// ```
+/// use modelarts_ext::{Client, FetchCredentials, Password};
+///
+/// # fn main() -> Result<(), modelarts_ext::Error> {
+/// let login = Password::new("https://iam.eu-de.otc.t-systems.com", "alice", "…")
+///     .domain("OTC00000000001000000001")
+///     .project("eu-de");
+/// let builder = Client::builder().region("eu-de").credentials(login.renewing());
+/// // builder.connect().await? takes the id of the project from the token.
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Password {
+    iam: String,
+    user: Named,
+    password: Secret,
+    domain: Option<Named>,
+    project: Option<Named>,
+}
+
+/// IAM takes the id or the name of most things.
+#[derive(Clone, Debug)]
+enum Named {
+    Id(String),
+    Name(String),
+}
+
+impl Named {
+    fn json(&self) -> Value {
+        match self {
+            Self::Id(id) => json!({ "id": id }),
+            Self::Name(name) => json!({ "name": name }),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Id(text) | Self::Name(text) => text,
+        }
+    }
+}
+
+impl Password {
+    /// The user with this name. The address is that of IAM, such as
+    /// `https://iam.eu-de.otc.t-systems.com`; `http` is admitted for this machine only.
+    /// Needed besides are [`domain`](Self::domain) and [`project`](Self::project).
+    pub fn new(
+        iam: impl Into<String>,
+        user: impl Into<String>,
+        password: impl Into<String>,
+    ) -> Self {
+        Self {
+            iam: iam.into(),
+            user: Named::Name(user.into()),
+            password: Secret::new(password),
+            domain: None,
+            project: None,
+        }
+    }
+
+    /// Takes the user with this id instead. It needs no domain.
+    pub fn user_id(mut self, id: impl Into<String>) -> Self {
+        self.user = Named::Id(id.into());
+        self
+    }
+
+    /// The name of the account that the user belongs to, such as
+    /// `OTC00000000001000000001`.
+    pub fn domain(mut self, name: impl Into<String>) -> Self {
+        self.domain = Some(Named::Name(name.into()));
+        self
+    }
+
+    /// The id of the account that the user belongs to.
+    pub fn domain_id(mut self, id: impl Into<String>) -> Self {
+        self.domain = Some(Named::Id(id.into()));
+        self
+    }
+
+    /// The name of the project, such as `eu-de` or `eu-de_team`.
+    pub fn project(mut self, name: impl Into<String>) -> Self {
+        self.project = Some(Named::Name(name.into()));
+        self
+    }
+
+    /// The id of the project.
+    pub fn project_id(mut self, id: impl Into<String>) -> Self {
+        self.project = Some(Named::Id(id.into()));
+        self
+    }
+
+    fn body(&self) -> Value {
+        let mut user = self.user.json();
+        user["password"] = self.password.expose().into();
+        if let Some(domain) = &self.domain {
+            user["domain"] = domain.json();
+        }
+        let mut auth = json!({
+            "identity": { "methods": ["password"], "password": { "user": user } },
+        });
+        if let Some(project) = &self.project {
+            auth["scope"] = json!({ "project": project.json() });
+        }
+        json!({ "auth": auth })
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    token: Token,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    expires_at: Option<String>,
+    issued_at: Option<String>,
+    project: Option<Project>,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    id: String,
+}
+
+impl FetchCredentials for Password {
+    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
+        Box::pin(async move {
+            self.check()?;
+            let iam = AuthServer::new("IAM", &self.iam)?;
+            let mut url = iam.at("/v3/auth/tokens");
+            // Without the catalogue the answer is some hundred kilobytes shorter.
+            url.set_query(Some("nocatalog=true"));
+            let asked = tools.clock.now();
+            let password = self.password.expose();
+            let reply = iam.post(tools, url, &self.body(), password).await?;
+            if !matches!(reply.status.as_u16(), 200 | 201) {
+                let what = format!("gives the user {:?} no token", self.user.text());
+                return Err(iam.refusal(&reply, &what));
+            }
+            let token = reply.headers.get("x-subject-token");
+            let Some(token) = token.and_then(|token| token.to_str().ok()) else {
+                return Err(iam.odd("without a token in X-Subject-Token"));
+            };
+            let mut fetched = Fetched::new(Credentials::token(token));
+            let Answer { token } = serde_json::from_slice(&reply.body)
+                .map_err(|_| iam.odd("that does not describe the token"))?;
+            let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
+            fetched = match (time(token.expires_at), time(token.issued_at)) {
+                // How long it lives is known even when the clock of this machine is off.
+                (Some(end), Some(start)) if end > start => {
+                    let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
+                    fetched.expires_at(asked.checked_add(life).unwrap_or(asked))
+                }
+                (Some(end), _) => fetched.expires_at(end.into()),
+                (None, _) => fetched,
+            };
+            if let Some(project) = token.project {
+                fetched = fetched.project_id(project.id);
+            }
+            Ok(fetched)
+        })
+    }
+
+    /// Half an hour.
+    fn margin(&self) -> Duration {
+        Duration::from_secs(30 * 60)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        AuthServer::new("IAM", &self.iam)?;
+        if self.user.text().trim().is_empty() {
+            return Err(Error::config("the user of IAM is empty"));
+        }
+        if self.password.expose().is_empty() {
+            return Err(Error::config("the password is empty"));
+        }
+        if self.domain.is_none() && matches!(self.user, Named::Name(_)) {
+            return Err(Error::config(format!(
+                "the domain of the user {:?} is missing; it is the name of the account, such as \
+                 OTC00000000001000000001",
+                self.user.text()
+            )));
+        }
+        if self.project.is_none() {
+            return Err(Error::config(
+                "a token must be for a project, as ModelArts takes no other; set the project or \
+                 the region",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Password")
+            .field("iam", &shown(&self.iam))
+            .field("user", &self.user)
+            .field("domain", &self.domain)
+            .field("project", &self.project)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,130 @@
+//! Refused credentials that can be mended.
+
+use std::time::SystemTime;
+
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use crate::error::codes;
+
+/// Why credentials were refused, where that is not final.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// They were good, and are not any more.
+    Expired,
+    /// The time of the signature is too far from that of the gateway.
+    Clock {
+        /// What time it is there.
+        server: SystemTime,
+    },
+}
+
+/// The number of the code with which the gateway asks for a newer token.
+const EXPIRED_AT_GATEWAY: &str = "0307";
+/// Codes with which the service does.
+const EXPIRED: [&str; 3] = ["ModelArts.0202", "ModelArts.0203", "ModelArts.2784"];
+
+/// Reads an answer that may be a refusal.
+pub(crate) fn read(status: StatusCode, body: &[u8]) -> Option<Refusal> {
+    if !matches!(status.as_u16(), 401 | 403) {
+        return None;
+    }
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
+    let message = text("error_msg");
+    if let Some((_, server)) = message.split_once("server time:") {
+        return Some(Refusal::Clock {
+            server: time(server)?,
+        });
+    }
+    let code = text("error_code");
+    let expired = EXPIRED.contains(&code)
+        || codes::of_gateway(code) == Some(EXPIRED_AT_GATEWAY)
+        || message.contains("token expires");
+    expired.then_some(Refusal::Expired)
+}
+
+/// The time at the beginning of a text, in the form of signatures or RFC 3339.
+fn time(text: &str) -> Option<SystemTime> {
+    let text = text.trim_start();
+    let end = text
+        .find(|c: char| c == ',' || c == '"' || c.is_whitespace())
+        .unwrap_or(text.len());
+    let text = text[..end].trim_end_matches('.');
+    let compact = || {
+        let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
+        time.to_zoned(jiff::tz::TimeZone::UTC).ok()
+    };
+    let time = match text.parse::<jiff::Timestamp>() {
+        Ok(time) => time,
+        Err(_) => compact()?.timestamp(),
+    };
+    Some(time.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn refusal(status: u16, code: &str, message: &str) -> Option<Refusal> {
+        let body = serde_json::json!({"error_code": code, "error_msg": message});
+        read(
+            StatusCode::from_u16(status).unwrap(),
+            body.to_string().as_bytes(),
+        )
+    }
+
+    #[test]
+    fn the_time_of_the_gateway_is_read() {
+        let server = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
+        for text in [
+            "20260115T083045Z",
+            "2026-01-15T08:30:45Z",
+            "2026-01-15T16:30:45+08:00",
+        ] {
+            let message = format!(
+                "Incorrect IAM authentication information: calc aksk signature fail:signature \
+                 expired, signature time:20260115T073045Z,server time:{text}"
+            );
+            assert_eq!(
+                refusal(401, "APIGW.0301", &message),
+                Some(Refusal::Clock { server }),
+                "{text}"
+            );
+        }
+        assert_eq!(refusal(401, "APIGW.0301", "server time:soon"), None);
+    }
+
+    #[test]
+    fn only_expired_tokens_are_asked_for_again() {
+        let expired = Some(Refusal::Expired);
+        assert_eq!(
+            refusal(401, "APIGW.0307", "The token must be updated"),
+            expired
+        );
+        assert_eq!(
+            refusal(401, "APIG.0307", "The token must be updated"),
+            expired
+        );
+        assert_eq!(refusal(403, "ModelArts.2784", "invalid token"), expired);
+        assert_eq!(
+            refusal(
+                401,
+                "APIGW.0301",
+                "token expires, expires_at:2026-01-15T08:30:45Z"
+            ),
+            expired
+        );
+        assert_eq!(
+            refusal(401, "APIGW.0301", "verify aksk signature fail"),
+            None
+        );
+        assert_eq!(
+            refusal(400, "APIGW.0307", "The token must be updated"),
+            None
+        );
+        assert_eq!(read(StatusCode::UNAUTHORIZED, b"<html>"), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! Keeps the secrets of the client out of texts that come from outside: a server may echo
+//! the headers that it got.
+
+use std::cmp::Reverse;
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::Value;
+
+use crate::credentials::{Credentials, Kind};
+
+/// The text in the place of a secret.
+const STARS: &str = "***";
+/// Shorter texts are no secrets, and are found in any text.
+const SHORTEST: usize = 4;
+/// JSON up to this size is searched string by string; what is longer, as text.
+const DOCUMENT: usize = 64 << 10;
+/// All but the characters that are never encoded in an address (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The secrets that a request was sent with.
+#[derive(Clone)]
+pub(crate) struct Secrets {
+    pub(crate) credentials: Credentials,
+    /// The header with the signature.
+    pub(crate) authorization: Option<HeaderValue>,
+}
+
+impl Secrets {
+    /// Each secret as it is.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let [one, other] = self.credentials.secrets();
+        let signature = self.authorization.as_ref().and_then(signature);
+        [one, other, signature].into_iter().flatten()
+    }
+
+    pub(crate) fn mask(&self) -> Mask {
+        Mask::new(self.texts())
+    }
+}
+
+impl Credentials {
+    /// The parts that must not be shown. An access key may be.
+    pub(crate) fn secrets(&self) -> [Option<&str>; 2] {
+        match &*self.0 {
+            Kind::Keys {
+                secret_key,
+                security_token,
+                ..
+            } => [Some(secret_key), security_token.as_deref()],
+            Kind::Token(token) => [Some(token), None],
+        }
+    }
+}
+
+/// The signature in the header `Authorization`.
+pub(crate) fn signature(authorization: &HeaderValue) -> Option<&str> {
+    let (_, signature) = authorization.to_str().ok()?.split_once("Signature=")?;
+    Some(signature)
+}
+
+/// Replaces secrets in texts.
+pub(crate) struct Mask(Vec<String>);
+
+impl Mask {
+    pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut forms = Vec::new();
+        for secret in secrets {
+            if secret.len() < SHORTEST {
+                continue;
+            }
+            let percent = utf8_percent_encode(secret, RESERVED).to_string();
+            let quoted = Value::from(secret).to_string();
+            let escaped = quoted.trim_matches('"').to_owned();
+            forms.extend([
+                secret.to_owned(),
+                lower_case_escapes(&percent),
+                percent,
+                escaped.replace('/', "\\/"),
+                escaped,
+                STANDARD_NO_PAD.encode(secret),
+            ]);
+        }
+        // A form that contains another one goes first, so that nothing of it is left.
+        forms.sort_by(|a, b| Reverse(a.len()).cmp(&Reverse(b.len())).then(a.cmp(b)));
+        forms.dedup();
+        Self(forms)
+    }
+
+    /// The length of the longest form of a secret, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.first().map_or(0, String::len)
+    }
+
+    /// The text without secrets; `None` when there are none in it.
+    pub(crate) fn text(&self, text: &str) -> Option<String> {
+        let mut masked: Option<String> = None;
+        for form in &self.0 {
+            let so_far = masked.as_deref().unwrap_or(text);
+            if so_far.contains(form) {
+                masked = Some(so_far.replace(form, STARS));
+            }
+        }
+        masked
+    }
+
+    /// As [`text`](Self::text), for a text that may be JSON, where a character can be
+    /// written in many ways.
+    pub(crate) fn document(&self, text: &str) -> Option<String> {
+        if text.len() <= DOCUMENT
+            && let Ok(mut value) = serde_json::from_str(text)
+        {
+            return self.value(&mut value).then(|| value.to_string());
+        }
+        self.text(text)
+    }
+
+    /// Masks the secrets in a value. Returns whether there were any.
+    fn value(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(text) => match self.text(text) {
+                Some(masked) => {
+                    *text = masked;
+                    true
+                }
+                None => false,
+            },
+            Value::Array(items) => {
+                let mut found = false;
+                for item in items {
+                    found |= self.value(item);
+                }
+                found
+            }
+            Value::Object(members) => {
+                let mut found = false;
+                *members = std::mem::take(members)
+                    .into_iter()
+                    .map(|(name, mut member)| {
+                        found |= self.value(&mut member);
+                        let masked = self.text(&name);
+                        found |= masked.is_some();
+                        (masked.unwrap_or(name), member)
+                    })
+                    .collect();
+                found
+            }
+            Value::Number(number) => match self.text(&number.to_string()) {
+                Some(masked) => {
+                    *value = masked.into();
+                    true
+                }
+                None => false,
+            },
+            Value::Null | Value::Bool(_) => false,
+        }
+    }
+
+    /// Replaces secrets in a body.
+    pub(crate) fn body(&self, body: &mut Bytes) {
+        if let Some(masked) = self.document(&String::from_utf8_lossy(body)) {
+            *body = masked.into();
+        }
+    }
+
+    /// Replaces secrets in the values of headers.
+    pub(crate) fn headers(&self, headers: &mut HeaderMap) {
+        for value in headers.values_mut() {
+            let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
+            if let Some(masked) = masked {
+                // A value that is no text any more is better not shown at all.
+                *value = HeaderValue::from_str(&masked)
+                    .unwrap_or_else(|_| HeaderValue::from_static(STARS));
+            }
+        }
+    }
+}
+
+/// `%2F` as `%2f`.
+fn lower_case_escapes(text: &str) -> String {
+    let mut escape = 0;
+    let lower = |c: char| {
+        if c == '%' {
+            escape = 3;
+        }
+        escape = i32::max(escape - 1, -1);
+        if escape >= 0 {
+            c.to_ascii_lowercase()
+        } else {
+            c
+        }
+    };
+    text.chars().map(lower).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_found_in_the_ways_they_are_written() {
+        let mask = Mask::new(["a/B+c\"D=", "x", "", "token"]);
+        for (text, masked) in [
+            ("it is a/B+c\"D=, and token", Some("it is ***, and ***")),
+            ("?t=a%2FB%2Bc%22D%3D&u=1", Some("?t=***&u=1")),
+            ("?t=a%2fB%2bc%22D%3d", Some("?t=***")),
+            (r#"{"t":"a/B+c\"D="} cut"#, Some(r#"{"t":"***"} cut"#)),
+            (r#"{"t":"a\/B+c\"D="} cut"#, Some(r#"{"t":"***"} cut"#)),
+            ("Basic YS9CK2MiRD0=", Some("Basic ***=")),
+            ("x a/B+c", None),
+        ] {
+            assert_eq!(mask.text(text).as_deref(), masked, "{text}");
+        }
+        let text = r#"{"a":["to\u006ben",1],"token":{"b":"t\u006fken!"}}"#;
+        let masked: Value = serde_json::from_str(&mask.document(text).unwrap()).unwrap();
+        assert_eq!(masked, json!({"a": ["***", 1], "***": {"b": "***!"}}));
+        assert_eq!(mask.document(r#"{"a":[1]}"#), None);
+        // A secret that is contained in another one leaves nothing of that one.
+        let mask = Mask::new(["secret", "secret-2"]);
+        assert_eq!(mask.text("secret-2 secret").as_deref(), Some("*** ***"));
+    }
+}

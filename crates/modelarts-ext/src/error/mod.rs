@@ -1,0 +1,572 @@
+//! One error for everything that can go wrong.
+
+pub(crate) mod codes;
+#[cfg(test)]
+mod codes_tests;
+pub(crate) mod violation;
+
+use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
+
+use modelarts_api::types::ApiError;
+
+use crate::{
+    credentials::secret_mask::Mask, error::violation::Violation, pagination::position::Position,
+};
+
+/// A failed call: its cause, and all that is known about it.
+///
+/// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
+/// [`status`](Self::status), [`code`](Self::code), and so on.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    call: Call,
+    status: Option<u16>,
+    code: Option<String>,
+    service_message: Option<String>,
+    solution: Option<String>,
+    body: Option<String>,
+    /// The same call may succeed later, or not, where kind and status do not tell.
+    retryable: Option<bool>,
+    /// Shared: everyone who waited for the same credentials gets the error.
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+    violations: Vec<Violation>,
+    position: Option<Position>,
+}
+
+/// The facts about the call that an error ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) uncertain: bool,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// The kinds of errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The client was set up wrongly. Nothing was sent.
+    Config,
+    /// The call was made wrongly. Nothing was sent.
+    Invalid,
+    /// There are no usable credentials. Nothing was sent.
+    Credentials,
+    /// The service could not be reached, or the connection broke.
+    Connection,
+    /// The service did not answer in time.
+    Timeout,
+    /// The service answered with an error.
+    Service,
+    /// The result is not ready yet; call again later.
+    NotReady,
+    /// The answer could not be understood.
+    Decode,
+    /// The answer is none that the description knows, such as a redirect.
+    Unexpected,
+}
+
+/// Service codes that mean "there is no such thing", whatever the HTTP status is.
+const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+/// Codes that ask to come back when something else is done, whatever the status is: a log,
+/// values of metrics, results of an evaluation, an algorithm that is being created, an image
+/// that is being saved, a job that does not run yet, a pool that starts.
+const NOT_READY: [&str; 8] = [
+    "ModelArts.2776",
+    "ModelArts.2777",
+    "ModelArts.2797",
+    "ModelArts.2817",
+    "ModelArts.2818",
+    "ModelArts.2880",
+    "ModelArts.2883",
+    "ModelArts.2887",
+];
+/// Codes whose status does not say that they pass: the size of a channel took too long to find
+/// out, the state changed underneath the call.
+const PASSING: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
+/// Service codes for calls that come too often.
+const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
+/// The number of the gateway's code for that.
+const THROTTLED_BY_GATEWAY: &str = "0308";
+/// The number of the gateway's code for a path that leads nowhere.
+const NO_SUCH_API: &str = "0101";
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            call: Call::default(),
+            status: None,
+            code: None,
+            service_message: None,
+            solution: None,
+            body: None,
+            retryable: None,
+            violations: Vec::new(),
+            position: None,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// The rules that `what` breaks, all of them; nothing was sent.
+    pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
+        let rules = match violations.len() {
+            1 => "a rule".to_owned(),
+            count => format!("{count} rules"),
+        };
+        let mut message = format!("{what} breaks {rules}, so nothing was sent:");
+        for violation in &violations {
+            message.push_str("\n  ");
+            message.push_str(&violation.to_string());
+        }
+        let mut error = Self::invalid(message);
+        error.0.violations = violations;
+        error
+    }
+
+    /// A job was made, and it is not known which.
+    pub(crate) fn no_id() -> Self {
+        Self::new(
+            ErrorKind::Decode,
+            "the service made a job and did not say its id",
+        )
+    }
+
+    /// An error answer of the service.
+    pub(crate) fn service(status: u16, body: &ApiError) -> Self {
+        let mut error = Self::new(ErrorKind::Service, "");
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        error.0.status = Some(status);
+        error.0.code = text(&body.error_code);
+        error.0.service_message = text(&body.error_msg).or_else(|| text(&body.error_message));
+        error.0.solution = text(&body.error_solution);
+        error.0.call.request_id = text(&body.request_id);
+        error
+    }
+
+    pub(crate) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    /// Adds what to do about it, unless the service said so itself.
+    pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
+        self.0.solution = self.0.solution.or(solution);
+        self
+    }
+
+    /// Without these secrets, which something outside may have said again.
+    pub(crate) fn masked(mut self, mask: &Mask) -> Self {
+        if let Some(masked) = mask.text(&self.0.message) {
+            self.0.message = masked;
+        }
+        if let Some(source) = &self.0.source {
+            let said = format!("{source:?} {}", chain(&**source));
+            if mask.text(&said).is_some() {
+                let shown = chain(&**source);
+                let shown = mask.text(&shown).unwrap_or(shown);
+                self.0.source = Some(Arc::from(Box::<dyn StdError + Send + Sync>::from(shown)));
+            }
+        }
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    pub(crate) fn with_code(mut self, code: Option<String>) -> Self {
+        self.0.code = code;
+        self
+    }
+
+    pub(crate) fn with_position(mut self, position: Position) -> Self {
+        self.0.position = Some(position);
+        self
+    }
+
+    /// The same call would fail again.
+    pub(crate) fn permanent(mut self) -> Self {
+        self.0.retryable = Some(false);
+        self
+    }
+
+    /// The same call may succeed later.
+    pub(crate) fn passing(mut self) -> Self {
+        self.0.retryable = Some(true);
+        self
+    }
+
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
+        self.0.call.request_id = id;
+        self
+    }
+
+    /// Hides the security token in the canonical request that the gateway shows.
+    pub(crate) fn without_token(mut self) -> Self {
+        const NAME: &str = "x-security-token:";
+        if let Some(message) = &mut self.0.service_message
+            && let Some(at) = message.find(NAME)
+        {
+            let start = at + NAME.len();
+            let end = message[start..]
+                .find('|')
+                .map_or(message.len(), |end| start + end);
+            message.replace_range(start..end, "***");
+        }
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.call.retry_after = wait;
+        self
+    }
+
+    pub(crate) fn with_body(mut self, body: String) -> Self {
+        self.0.body = Some(body);
+        self
+    }
+
+    /// The service may have executed the call all the same: the answer was lost, did not come
+    /// in time, or is neither a success that is understood nor a refusal of the service.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        let answered = match self.status() {
+            // It answered that it did, in words that are not understood. An answer of IAM came
+            // before the call was sent.
+            Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
+            // Nothing was executed of what came too often.
+            Some(429) => false,
+            // A refusal of the service has a code. Other answers of this kind may come from
+            // something between here and the service, after the service executed the call.
+            Some(400..=499) => {
+                matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
+                    && self.0.code.is_none()
+                    // An answer of IAM before anything was sent is no answer to the call.
+                    && self.0.call.attempts > 0
+            }
+            _ => self.0.kind == ErrorKind::Decode,
+        };
+        self.0.call.uncertain || answered
+    }
+
+    /// An error that came after another one: with the facts of that one's call, and uncertain.
+    pub(crate) fn after(mut self, other: Self) -> Self {
+        self.0.call = other.0.call.clone();
+        self.uncertain().with_source(other)
+    }
+
+    /// The call may have been executed.
+    pub(crate) fn uncertain(mut self) -> Self {
+        self.0.call.uncertain = true;
+        self
+    }
+
+    /// Adds what the transport knows; what the answer itself said stays.
+    pub(crate) fn in_call(mut self, call: Call) -> Self {
+        let request_id = call.request_id.or(self.0.call.request_id.take());
+        self.0.call = Call { request_id, ..call };
+        self
+    }
+
+    /// The kind of error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// True if the job, or whatever the call names, does not exist. For jobs the service
+    /// says so with HTTP 400 and a code of its own.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.0.kind == ErrorKind::Service
+            && match self.code() {
+                Some(code) if NOT_FOUND.contains(&code) => true,
+                // The first is said of algorithms that do not exist and, by one page, of
+                // other wrong values.
+                Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
+                // A wrong project or path is 404 too, but not a missing thing.
+                Some("ModelArts.2786") => false,
+                Some(code) if codes::of_gateway(code) == Some(NO_SUCH_API) => false,
+                _ => self.status() == Some(404),
+            }
+    }
+
+    /// As `is_not_found`, when the service itself says so: a 404 may come from a load balancer
+    /// in front of it, too, and means little then.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_not_found()
+            && self
+                .code()
+                .is_some_and(|code| code.starts_with("ModelArts."))
+    }
+
+    /// True for a 404 without a code, such as a page of a load balancer.
+    pub(crate) fn is_stray(&self) -> bool {
+        self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
+    }
+
+    /// True if the service has no such operation. Gateways say so in many ways.
+    pub(crate) fn is_unknown_operation(&self) -> bool {
+        let known = self
+            .code()
+            .is_some_and(|code| code.starts_with("ModelArts."));
+        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
+    }
+
+    /// True if the service asks to slow down.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        let says_so = |code| {
+            THROTTLED.contains(&code) || codes::of_gateway(code) == Some(THROTTLED_BY_GATEWAY)
+        };
+        self.status() == Some(429) || self.code().is_some_and(says_so)
+    }
+
+    /// True if the state of the job, or whatever the call names, does not admit the call.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(409) || self.code() == Some("ModelArts.2751")
+    }
+
+    /// True if time ran out.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
+    }
+
+    /// True if the service does not accept the credentials, or there are none.
+    #[must_use]
+    pub fn is_auth(&self) -> bool {
+        self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
+    }
+
+    /// True if the result will exist or the call be possible later, such as the log of a
+    /// job that is not running yet, or a node of a pool that is still starting.
+    #[must_use]
+    pub fn is_not_ready(&self) -> bool {
+        self.0.kind == ErrorKind::NotReady
+            || self.code().is_some_and(|code| NOT_READY.contains(&code))
+    }
+
+    /// True if the same call may succeed later without anything being changed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        if let Some(retryable) = self.0.retryable {
+            return retryable;
+        }
+        match self.0.kind {
+            // A list that may hold still the next time.
+            _ if self.0.position.is_some() => true,
+            ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
+            ErrorKind::Service | ErrorKind::Unexpected => {
+                self.is_throttled()
+                    || self.is_not_ready()
+                    || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
+                    || self.code().is_some_and(|code| PASSING.contains(&code))
+                    || self.is_directory_unseen()
+            }
+            _ => false,
+        }
+    }
+
+    /// An input is no directory, which the service under load has said of directories that are
+    /// there. The same code tells of a malformed path or an encrypted bucket: those stay.
+    fn is_directory_unseen(&self) -> bool {
+        self.code() == Some("ModelArts.2791")
+            && self
+                .message()
+                .is_some_and(|message| message.contains("not a directory"))
+    }
+
+    /// The same request would be answered in the same way.
+    pub(crate) fn is_final(&self) -> bool {
+        let refused = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
+        self.0.retryable == Some(false) || refused
+    }
+
+    /// The HTTP status of the answer.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// The service's own code, such as `ModelArts.2775`.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// The name of the code in the service's error table, such as
+    /// `TrainingJobNotFound`, if it is known.
+    #[must_use]
+    pub fn code_name(&self) -> Option<&'static str> {
+        Some(codes::lookup(self.code()?, self.status())?.name)
+    }
+
+    /// Advice: that of the service, or else that for the code.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.solution()
+            .or_else(|| Some(codes::lookup(self.code()?, self.status())?.advice))
+    }
+
+    /// The message of the service.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.0.service_message.as_deref()
+    }
+
+    /// The service's advice.
+    #[must_use]
+    pub fn solution(&self) -> Option<&str> {
+        self.0.solution.as_deref()
+    }
+
+    /// The id of the request, which support asks for.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.call.request_id.as_deref()
+    }
+
+    /// How often the request was sent. A lost create may take several requests; this is
+    /// of the last one.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.call.attempts
+    }
+
+    /// How long the service asks to wait before the next call, as it said with its
+    /// last answer.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.call.retry_after
+    }
+
+    /// How long the call took, all attempts together. As with [`attempts`](Self::attempts),
+    /// of a lost create it is the last request.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.0.call.elapsed
+    }
+
+    /// The operation, such as `ShowTrainingJobDetails`.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.call.operation
+    }
+
+    /// The rules that a job or a document breaks, when that is why nothing was sent.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+
+    /// Where a list can be read on with `resume`, when it ended with an error of its own: it
+    /// changed too much, or rows are missing at its end.
+    #[must_use]
+    pub fn position(&self) -> Option<&Position> {
+        self.0.position.as_ref()
+    }
+
+    /// The body of an answer that could not be understood.
+    #[must_use]
+    pub fn body(&self) -> Option<&str> {
+        self.0.body.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some(operation) = inner.call.operation {
+            write!(f, "{operation}: ")?;
+        }
+        match inner.kind {
+            ErrorKind::Service => {
+                let message = inner.service_message.as_deref();
+                let message = message.unwrap_or("the service gave no reason").trim();
+                // The advice tells how the gateway read the request.
+                let message = message
+                    .split_once(", canonicalRequest:")
+                    .map_or(message, |(reason, _)| reason);
+                f.write_str(message.trim_end_matches('.'))?;
+            }
+            _ => f.write_str(&inner.message)?,
+        }
+        let mut facts = Vec::new();
+        facts.extend(inner.code.clone());
+        facts.extend(inner.status.map(|status| format!("HTTP {status}")));
+        facts.extend(
+            inner
+                .call
+                .request_id
+                .as_ref()
+                .map(|id| format!("request id {id}")),
+        );
+        if inner.call.attempts > 1 {
+            facts.push(format!("{} attempts", inner.call.attempts));
+        }
+        if !facts.is_empty() {
+            write!(f, " ({})", facts.join(", "))?;
+        }
+        if let Some(advice) = self.advice() {
+            write!(f, "; {}", advice.trim().trim_end_matches('.'))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        // Neither the body: it may hold secrets.
+        f.debug_struct("Error")
+            .field("kind", &inner.kind)
+            .field("text", &self.to_string())
+            .field("source", &inner.source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let source = self.0.source.as_deref()?;
+        Some(source)
+    }
+}
+
+/// Says what a chain of errors says, each part once.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        source = error.source();
+    }
+    text
+}

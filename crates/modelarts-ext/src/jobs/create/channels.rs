@@ -1,0 +1,118 @@
+//! Inputs and outputs of a job.
+
+use modelarts_api::types::RemoteConstraint;
+use serde_json::{Value, json};
+
+use crate::jobs::create::json_edit;
+
+/// An input: data outside, a directory inside.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "it does nothing until it is added to a job"]
+pub struct Input(Value);
+
+impl Input {
+    /// Data that lies in OBS.
+    pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self(json!({"name": name.into(), "remote": {"obs": {"obs_url": path.into()}}}))
+    }
+
+    /// A version of a data set of the data management.
+    pub fn dataset(
+        name: impl Into<String>,
+        id: impl Into<String>,
+        version: impl Into<String>,
+    ) -> Self {
+        let dataset = json!({"id": id.into(), "version_id": version.into()});
+        Self(json!({"name": name.into(), "remote": {"dataset": dataset}}))
+    }
+
+    /// A data set of the asset service, which has no versions (Huawei Cloud).
+    pub fn asset_dataset(name: impl Into<String>, id: impl Into<String>) -> Self {
+        let dataset = json!({"id": id.into(), "service_type": "V3"});
+        Self(json!({"name": name.into(), "remote": {"dataset": dataset}}))
+    }
+
+    /// Fine-tuning only: uses this share of the data set, 1 to 100 percent.
+    pub fn proportion(self, percent: u8) -> Self {
+        self.set("remote.dataset.dataset_proportion", percent)
+    }
+
+    /// What the input is for.
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.set("description", text.into())
+    }
+
+    /// The directory in the container. Default: one that the service chooses.
+    pub fn local_dir(self, path: impl Into<String>) -> Self {
+        self.set("local_dir", path.into())
+    }
+
+    /// The script reads the directory from an environment variable of the name of
+    /// the input, instead of the parameter `--<name>`.
+    pub fn from_env(self) -> Self {
+        self.set("access_method", "env")
+    }
+
+    /// What kind of data the input admits.
+    pub fn constraint(mut self, constraint: RemoteConstraint) -> Self {
+        let constraint = serde_json::to_value(constraint).unwrap_or_default();
+        json_edit::push(&mut self.0, "remote_constraint", constraint);
+        self
+    }
+
+    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, way, value);
+        self
+    }
+
+    pub(crate) fn into_json(self) -> Value {
+        self.0
+    }
+}
+
+/// An output: a directory inside, OBS outside.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "it does nothing until it is added to a job"]
+pub struct Output(Value);
+
+impl Output {
+    /// What the script writes goes to this OBS directory, during the run and after
+    /// it. Best an empty one.
+    pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self(json!({"name": name.into(), "remote": {"obs": {"obs_url": path.into()}}}))
+    }
+
+    /// What the output is for.
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.set("description", text.into())
+    }
+
+    /// The directory in the container. Default: one that the service chooses.
+    pub fn local_dir(self, path: impl Into<String>) -> Self {
+        self.set("local_dir", path.into())
+    }
+
+    /// The script reads the directory from an environment variable of the name of
+    /// the output, instead of the parameter `--<name>`.
+    pub fn from_env(self) -> Self {
+        self.set("access_method", "env")
+    }
+
+    /// Copies what lies in the OBS directory into the container before the start, to
+    /// go on with an earlier run.
+    ///
+    /// The console offers this, and no document names its field; it is sent as
+    /// `prefetch_to_local`, which a public example of an algorithm uses.
+    pub fn predownload(self) -> Self {
+        self.set("prefetch_to_local", true)
+    }
+
+    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, way, value);
+        self
+    }
+
+    pub(crate) fn into_json(self) -> Value {
+        self.0
+    }
+}

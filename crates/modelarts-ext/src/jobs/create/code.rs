@@ -1,0 +1,182 @@
+//! Making a job: what it runs.
+
+use std::fmt;
+
+use modelarts_api::types;
+use serde_json::{Value, json};
+
+use crate::jobs::create::{CreateJob, hyperparameter_search::HyperparameterSearch};
+
+const ENGINE: &str = "algorithm.engine";
+
+impl CreateJob {
+    /// Sets a part of the engine; what another way of naming one left behind goes.
+    fn engine(self, parts: &[(&str, String)], not: &[&str]) -> Self {
+        let cleared = not
+            .iter()
+            .fold(self, |job, name| job.unset(&format!("{ENGINE}.{name}")));
+        parts.iter().fold(cleared, |job, (name, value)| {
+            job.set(&format!("{ENGINE}.{name}"), value.as_str())
+        })
+    }
+
+    /// Runs on an image of the platform: the name and the version of its engine.
+    pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.engine(
+            &[
+                ("engine_name", name.into()),
+                ("engine_version", version.into()),
+            ],
+            &["engine_id"],
+        )
+    }
+
+    /// Runs on an image of the platform: the id of its engine.
+    pub fn preset_engine(self, id: impl Into<String>) -> Self {
+        self.engine(
+            &[("engine_id", id.into())],
+            &["engine_name", "engine_version", "image_url"],
+        )
+    }
+
+    /// Runs on an image of your own, such as `organisation/image:tag`. Together with
+    /// [`preset_image`](Self::preset_image) and a boot file it takes the place of
+    /// the image of the engine.
+    pub fn custom_image(self, url: impl Into<String>) -> Self {
+        self.engine(&[("image_url", url.into())], &["engine_id"])
+    }
+
+    /// The instance of the enterprise registry that holds the image (Huawei Cloud).
+    pub fn image_repository(self, id: impl Into<String>) -> Self {
+        self.engine(&[("image_repo_id", id.into())], &[])
+    }
+
+    /// Whether the platform's `MoXing` is installed into the image. Needs
+    /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
+    pub fn install_sys_packages(self, install: bool) -> Self {
+        self.set("algorithm.engine.install_sys_packages", install)
+    }
+
+    /// The user id that a custom image runs as: 1000 to 65535, in a dedicated pool
+    /// from 0 on. Default 1000.
+    ///
+    /// No document names a field for it in requests; it is sent in the field that
+    /// answers carry it in.
+    pub fn run_user(self, id: u32) -> Self {
+        self.engine(&[("run_user", id.to_string())], &[])
+    }
+
+    /// The command of a custom image. The user guide wants one line: `;` and `&&` join
+    /// commands.
+    pub fn command(self, command: impl Into<String>) -> Self {
+        self.set("algorithm.command", command.into())
+    }
+
+    /// Runs an algorithm that is kept by the service; code, boot file and engine that the
+    /// job names itself take the place of the algorithm's.
+    pub fn algorithm(self, id: impl Into<String>) -> Self {
+        self.set("algorithm.id", id.into())
+    }
+
+    /// Runs an algorithm that was subscribed to.
+    pub fn subscription(self, id: impl Into<String>, version: impl Into<String>) -> Self {
+        self.set("algorithm.subscription_id", id.into())
+            .set("algorithm.item_version_id", version.into())
+    }
+
+    /// The OBS directory with the code, such as `obs://bucket/bert/`.
+    pub fn code_dir(self, path: impl Into<String>) -> Self {
+        self.set("algorithm.code_dir", path.into())
+    }
+
+    /// The script in the code directory that is run, such as
+    /// `obs://bucket/bert/train.py`.
+    pub fn boot_file(self, path: impl Into<String>) -> Self {
+        self.set("algorithm.boot_file", path.into())
+    }
+
+    /// Where the code is put in the container; below `/home`. Default
+    /// `/home/ma-user/modelarts/user-job-dir`.
+    pub fn local_code_dir(self, path: impl Into<String>) -> Self {
+        self.set("algorithm.local_code_dir", path.into())
+    }
+
+    /// The directory that the command is run in.
+    pub fn working_dir(self, path: impl Into<String>) -> Self {
+        self.set("algorithm.working_dir", path.into())
+    }
+
+    /// A hyper-parameter: the script gets `--<name>=<value>`. Given again, the later
+    /// value counts.
+    pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.named_parameter(json!({"name": name.into(), "value": value.to_string()}))
+    }
+
+    /// A hyper-parameter with a description or a constraint. Given again, the later
+    /// one counts.
+    pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
+        self.named_parameter(serde_json::to_value(parameter).unwrap_or_default())
+    }
+
+    fn named_parameter(mut self, parameter: Value) -> Self {
+        let list = self.slot("algorithm.parameters");
+        let same = list
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .find(|known| known.get("name") == parameter.get("name"));
+        match (same, &parameter) {
+            // What a copied job says about the parameter besides its value stays.
+            (Some(Value::Object(known)), Value::Object(new)) => known.extend(new.clone()),
+            _ => return self.push("algorithm.parameters", parameter),
+        }
+        self
+    }
+
+    /// Takes a hyper-parameter away again, from a job that was copied or read.
+    pub fn without_parameter(self, name: &str) -> Self {
+        self.without("algorithm.parameters", name)
+    }
+
+    /// An environment variable.
+    pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.insert("algorithm.environments", name.into(), value.into())
+    }
+
+    /// Takes an environment variable away again.
+    pub fn without_env(mut self, name: &str) -> Self {
+        if let Some(variables) = self.slot("algorithm.environments").as_object_mut() {
+            variables.remove(name);
+        }
+        self
+    }
+
+    /// Searches for the best hyper-parameters.
+    pub fn search(self, search: HyperparameterSearch) -> Self {
+        self.set("algorithm.policies.auto_search", search.into_json())
+    }
+
+    /// Searches by a YAML file in OBS, with a framework in an OBS directory.
+    pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
+        self.set("algorithm.autosearch_config_path", config.into())
+            .set("algorithm.autosearch_framework_path", framework.into())
+    }
+
+    /// A task of a heterogeneous job, whose tasks take the place of algorithm and
+    /// resources.
+    pub fn task(self, task: types::TaskRequest) -> Self {
+        self.push("tasks", serde_json::to_value(task).unwrap_or_default())
+    }
+
+    /// Tunes a model of the platform (Huawei Cloud).
+    pub fn fine_tuning(
+        self,
+        method: types::TrainType,
+        config: types::FineTuningConfigRequest,
+    ) -> Self {
+        self.set("train_type", method.as_str()).set(
+            "ftjob_config",
+            serde_json::to_value(config).unwrap_or_default(),
+        )
+    }
+}

@@ -1,0 +1,147 @@
+//! Jobs made from jobs.
+
+use modelarts_api::Shape;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    error::Error,
+    jobs::{
+        create::{CreateJob, json_edit},
+        job::{Job, show},
+    },
+    validation::{
+        json_path::says_something,
+        limits::{self, BODY},
+        response_only::is_answer_only,
+    },
+};
+
+impl Job {
+    /// Begins to make a job like this one under another name, to be changed and
+    /// submitted. One call reads the job's details anew.
+    ///
+    /// Everything that the service says about the job is kept, also fields that no
+    /// document names: [`check`](CreateJob::check) warns of those, and
+    /// [`without_field`](CreateJob::without_field) takes them away. Dropped are only
+    /// what the service sets itself (status, ids, times, addresses), and what says
+    /// nothing: null, empty text, empty lists. Code and engine stay beside the id of an
+    /// algorithm: they may be the job's own.
+    ///
+    /// The details of a fine-tuning job have neither `train_type` nor `spec.asset_id`: set
+    /// them again with [`fine_tuning`](CreateJob::fine_tuning) and
+    /// [`asset`](CreateJob::asset).
+    ///
+    /// # Errors
+    /// As [`TrainingJobs::get`](crate::jobs::job::TrainingJobs::get).
+    pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
+        let answer = show(self.client(), self.training_job_id()).await?;
+        // The types of answers know fewer fields than there are.
+        let shown = serde_json::from_slice(answer.raw())
+            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
+        Ok(CreateJob::from_body(self.client().clone(), request_of(&shown)).name(name))
+    }
+}
+
+/// The request that makes a job like the one with these details.
+pub(crate) fn request_of(shown: &Value) -> Value {
+    let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_else(|| json!({}));
+    // Only images of one's own are told a user.
+    if body.pointer("/algorithm/engine/image_url").is_none() {
+        json_edit::remove(&mut body, "algorithm.engine.run_user");
+    }
+    // An experiment is named by its id, or made by its name.
+    if body
+        .pointer("/metadata/training_experiment_reference/id")
+        .is_some()
+    {
+        json_edit::remove(&mut body, "metadata.training_experiment_reference.name");
+        json_edit::remove(
+            &mut body,
+            "metadata.training_experiment_reference.description",
+        );
+    }
+    // The default, in the words of an older interface.
+    if body.pointer("/spec/schedule_policy/priority") == Some(&0.into()) {
+        json_edit::remove(&mut body, "spec.schedule_policy.priority");
+        if body
+            .pointer("/spec/schedule_policy")
+            .is_some_and(|policy| !says_something(policy))
+        {
+            json_edit::remove(&mut body, "spec.schedule_policy");
+        }
+    }
+    // Plain jobs are answered with a configuration that configures nothing.
+    let settings = [
+        "ft_job_uuid",
+        "ft_train_type",
+        "model_type",
+        "task_env",
+        "checkpoint_config",
+    ];
+    let tuned = settings
+        .iter()
+        .any(|name| body.pointer(&format!("/ftjob_config/{name}")).is_some());
+    if !tuned {
+        json_edit::remove(&mut body, "ftjob_config");
+    }
+    body
+}
+
+/// The part of an answer that a request can carry, in the shape that requests have. `path` is
+/// the general name of the field.
+fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
+    match (shape, shown) {
+        (_, Value::Null) => None,
+        (Shape::Object(schema), Value::Object(members)) => {
+            let mut object = Map::new();
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                if is_answer_only(&path) {
+                    continue;
+                }
+                // A field that no document names stays as it came.
+                let known = limits::fields(schema).find(|field| field.name == name);
+                let shape = known.map_or(Shape::Any, |field| field.shape);
+                if let Some(value) = keep(shape, &path, name, member) {
+                    object.insert(name.clone(), value);
+                }
+            }
+            let object = Value::Object(object);
+            says_something(&object).then_some(object)
+        }
+        (Shape::List(inner), shown) => {
+            // One element is shown without its list, sometimes.
+            let items = match shown {
+                Value::Array(items) => items.as_slice(),
+                one => std::slice::from_ref(one),
+            };
+            let path = format!("{path}[]");
+            let items = items
+                .iter()
+                .filter_map(|item| keep(*inner, &path, "", item));
+            let items: Vec<_> = items.collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
+            Some(shown.to_string().into())
+        }
+        // A hyper-parameter may well be set to nothing.
+        (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
+            Some(shown.clone())
+        }
+        (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
+            Ok(number) => Some(Value::Number(number)),
+            Err(_) => says_something(shown).then(|| shown.clone()),
+        },
+        (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
+            Ok(switch) => Some(Value::Bool(switch)),
+            Err(_) => says_something(shown).then(|| shown.clone()),
+        },
+        // Of another shape than any document says: nothing of it is lost, and the check
+        // says what is wrong with it.
+        _ => says_something(shown).then(|| shown.clone()),
+    }
+}

@@ -1,0 +1,176 @@
+//! Texts to values.
+
+use std::fmt;
+
+use modelarts_api::Shape;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
+
+use crate::{error::Error, validation::limits};
+
+/// Reads JSON. A key that comes twice is an error: one of the two would be lost.
+pub(crate) fn json(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text)
+        .map(|Once(value)| value)
+        .map_err(|error| Error::invalid(format!("not JSON: {error}")))
+}
+
+/// Reads YAML as it says what it is: `007` is a number.
+pub(crate) fn yaml(text: &str) -> Result<Value, Error> {
+    with_yaml(text, |deserializer| Value::deserialize(deserializer))
+}
+
+/// Reads YAML by the shape that is wanted: where that is text, `007`, `yes` and `1.50` are text,
+/// as they are written.
+pub(crate) fn yaml_as(shape: Shape, text: &str) -> Result<Value, Error> {
+    with_yaml(text, |deserializer| As(shape).deserialize(deserializer))
+}
+
+fn with_yaml(
+    text: &str,
+    read: impl FnOnce(serde_saphyr::Deserializer<'_, '_>) -> Result<Value, serde_saphyr::Error>,
+) -> Result<Value, Error> {
+    // The lines around a mistake may hold secrets.
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::with_deserializer_from_str_with_options(text, options, read).map_err(|error| {
+        let said = error.render_with_formatter(&UserMessageFormatter);
+        Error::invalid(format!("not YAML: {said}"))
+    })
+}
+
+/// JSON whose keys come once.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OnceVisitor).map(Self)
+    }
+}
+
+struct OnceVisitor;
+
+impl<'de> Visitor<'de> for OnceVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Once(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if members.contains_key(&key) {
+                return Err(A::Error::custom(format_args!(
+                    "the key {key:?} comes twice"
+                )));
+            }
+            let Once(value) = entries.next_value()?;
+            members.insert(key, value);
+        }
+        Ok(members.into())
+    }
+}
+
+/// Reads a value of a shape.
+struct As(Shape);
+
+impl<'de> DeserializeSeed<'de> for As {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for As {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(limits::wanted(self.0))
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self.0 {
+            Shape::Text | Shape::OneOf(_) => deserializer.deserialize_str(self),
+            Shape::Object(_) | Shape::Map(_) => deserializer.deserialize_map(self),
+            Shape::List(_) => deserializer.deserialize_seq(self),
+            _ => Value::deserialize(deserializer),
+        }
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inner = match self.0 {
+            Shape::List(inner) => *inner,
+            _ => Shape::Any,
+        };
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(As(inner))? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let shape = match self.0 {
+                Shape::Object(schema) => limits::fields(schema)
+                    .find(|field| field.name == key)
+                    .map_or(Shape::Any, |field| field.shape),
+                Shape::Map(inner) => *inner,
+                _ => Shape::Any,
+            };
+            let value = entries.next_value_seed(As(shape))?;
+            members.insert(key, value);
+        }
+        Ok(members.into())
+    }
+}

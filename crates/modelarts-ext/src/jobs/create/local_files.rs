@@ -1,0 +1,206 @@
+//! A code directory on this machine, before it is uploaded.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use walkdir::WalkDir;
+
+use crate::{
+    error::{
+        Error,
+        violation::{Actual, Report, Warning},
+    },
+    jobs::create::CreateJob,
+    validation::{
+        draft::Draft,
+        obs_path::ObsPath,
+        rules::external_facts::{
+            BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
+            CODE_DIR_SIZE, Fact,
+        },
+    },
+};
+
+const FIELD: &str = "algorithm.code_dir";
+const MOST_BYTES: u64 = 5 << 30;
+/// Directories are not counted.
+const MOST_FILES: u64 = 1000;
+const MOST_LEVELS: usize = 32;
+/// More is admitted, and slow to download in each task.
+const BEST_BYTES: u64 = 50 << 20;
+
+/// For the table of parameters.
+pub(crate) fn limits_in_words() -> String {
+    format!(
+        "at most {} GB, {MOST_FILES} files, {MOST_LEVELS} levels; best {} MB",
+        MOST_BYTES >> 30,
+        BEST_BYTES >> 20
+    )
+}
+
+/// What a code directory holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeDir {
+    path: PathBuf,
+    bytes: u64,
+    files: u64,
+    directories: u64,
+    levels: usize,
+}
+
+impl CodeDir {
+    /// Looks through a directory. Links are followed, as an upload does it.
+    ///
+    /// # Errors
+    /// What cannot be read, such as a directory that does not exist.
+    pub fn scan(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let unreadable = |error: walkdir::Error| {
+            Error::invalid(format!("the code directory cannot be read: {error}")).with_source(error)
+        };
+        if path.is_file() {
+            return Err(Error::invalid(format!(
+                "the code directory {} is a file",
+                path.display()
+            )));
+        }
+        let mut code = Self {
+            path: path.to_owned(),
+            bytes: 0,
+            files: 0,
+            directories: 0,
+            levels: 0,
+        };
+        for entry in WalkDir::new(path).min_depth(1).follow_links(true) {
+            let entry = entry.map_err(unreadable)?;
+            if entry.file_type().is_dir() {
+                code.directories += 1;
+                code.levels = code.levels.max(entry.depth());
+            } else {
+                code.files += 1;
+                code.bytes += entry.metadata().map_err(unreadable)?.len();
+            }
+        }
+        Ok(code)
+    }
+
+    /// The size of all files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many files there are.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// How many directories there are, itself not counted.
+    #[must_use]
+    pub fn directories(&self) -> u64 {
+        self.directories
+    }
+
+    /// How deep directories lie in it: 0 when there are none.
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.levels
+    }
+
+    /// Compares it with the limits of the service: 5 GB, 1,000 files, 32 levels.
+    /// `boot_file` is a path in the directory, such as `src/train.py`.
+    pub fn check(&self, boot_file: Option<&str>) -> Report {
+        let mut report = Report::default();
+        if self.bytes > MOST_BYTES {
+            report.add(
+                CODE_DIR_SIZE.basis,
+                FIELD,
+                Actual::Value(json!({"bytes": self.bytes})),
+                "the code directory has at most 5 GB",
+                "move data to an input",
+            );
+        }
+        if self.files > MOST_FILES {
+            report.add(
+                CODE_DIR_FILES.basis,
+                FIELD,
+                Actual::Value(json!({"files": self.files})),
+                "the code directory has at most 1,000 files",
+                "leave out what the script does not need, or pack it",
+            );
+        }
+        if self.levels > MOST_LEVELS {
+            report.add(
+                CODE_DIR_DEPTH.basis,
+                FIELD,
+                Actual::Value(json!({"levels": self.levels})),
+                "the code directory is at most 32 directories deep",
+                "make the tree flatter",
+            );
+        }
+        if let Some(boot_file) = boot_file {
+            self.check_boot_file(boot_file, &mut report);
+        }
+        if self.bytes > BEST_BYTES && self.bytes <= MOST_BYTES {
+            report.warnings.push(Warning::new(
+                FIELD,
+                Actual::Value(json!({"bytes": self.bytes})),
+                "at most 50 MB are recommended, because every task downloads it",
+            ));
+        }
+        report
+    }
+
+    fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
+        let mut broken = |rule: Fact, says: &'static str, advice: &'static str| {
+            let value = Actual::Value(boot_file.into());
+            report.add(rule.basis, "algorithm.boot_file", value, says, advice);
+        };
+        let inside =
+            !Path::new(boot_file).is_absolute() && !boot_file.split('/').any(|s| s == "..");
+        if !inside {
+            broken(
+                BOOT_FILE_INSIDE,
+                "the boot file lies in the code directory",
+                "move the boot file into the directory",
+            );
+        } else if !self.path.join(boot_file).is_file() {
+            broken(
+                BOOT_FILE_EXISTS,
+                "the boot file is there",
+                "correct its name, or put it into the directory",
+            );
+        }
+        if !boot_file.ends_with(".py") {
+            broken(
+                BOOT_FILE_PYTHON,
+                "the boot file ends in .py",
+                "start a Python file; other programs need an image and a command",
+            );
+        }
+    }
+}
+
+impl CreateJob {
+    /// Compares a directory on this machine with the limits of the service, before
+    /// it is uploaded to the code directory of the job; the boot file of the job
+    /// must be in it.
+    ///
+    /// # Errors
+    /// What cannot be read, such as a directory that does not exist.
+    pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        let body = self.body();
+        let draft = Draft::new(&body, crate::config::cloud::Cloud::default());
+        let obs = |name: &str| {
+            draft
+                .at("algorithm")
+                .at(name)
+                .text()
+                .and_then(ObsPath::parse)
+        };
+        let boot_file = obs("boot_file").zip(obs("code_dir"));
+        let boot_file = boot_file.and_then(|(file, directory)| file.below(&directory));
+        Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
+    }
+}

@@ -1,0 +1,322 @@
+//! Making a job.
+
+pub(crate) mod channels;
+mod code;
+mod copy;
+mod create_call;
+mod data_channels;
+mod document;
+mod from_document;
+pub(crate) mod hyperparameter_search;
+pub(crate) mod input_size;
+mod json_edit;
+pub(crate) mod local_files;
+mod look_up;
+pub(crate) mod parameter_tables;
+mod resources;
+mod services;
+mod submit;
+pub(crate) mod volume;
+
+use std::fmt;
+
+use modelarts_api::types;
+use serde_json::{Value, json};
+
+use crate::{
+    client::Client,
+    config::cloud::Cloud,
+    error::{
+        Error,
+        violation::{Report, Warning},
+    },
+    jobs::{
+        create::look_up::{LOOKING_UP, Spec, algorithm_of, flavor_of},
+        job::Job,
+    },
+    validation::{
+        algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec, limits,
+        recommendations, rules,
+    },
+};
+
+/// A job to be made. Nothing is sent, and nothing fails, before
+/// [`submit`](Self::submit).
+///
+/// [`check`](Self::check) says everything that is wrong with it at once;
+/// [`body`](Self::body) is what would be sent. `CREATING.md` in this crate goes from
+/// a script on disk to a running job, and lists all parameters.
+#[derive(Clone)]
+#[must_use = "nothing is sent before submit()"]
+pub struct CreateJob {
+    client: Client,
+    body: Value,
+    cloud: Cloud,
+    algorithm: Option<Spec<AlgorithmSpec>>,
+    flavor: Option<Spec<FlavorSpec>>,
+    looks_up: bool,
+    unchecked: bool,
+    /// Fields of the document that are not in the body.
+    warnings: Vec<Warning>,
+}
+
+impl CreateJob {
+    pub(crate) fn new(client: Client, name: String) -> Self {
+        Self::from_body(client, json!({"kind": "job", "metadata": {"name": name}}))
+    }
+
+    /// With a name that no other job has.
+    pub(crate) fn unnamed(client: Client) -> Self {
+        Self::new(client, format!("job-{:08x}", fastrand::u32(..)))
+    }
+
+    /// `body` has fields of the right types only.
+    pub(crate) fn from_body(client: Client, body: Value) -> Self {
+        Self {
+            cloud: client.cloud(),
+            client,
+            body,
+            algorithm: None,
+            flavor: None,
+            looks_up: true,
+            unchecked: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The known facts about the algorithm that the job names.
+    pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmSpec> {
+        self.algorithm.as_ref()?.get(id)
+    }
+
+    pub(crate) fn set_algorithm_facts(&mut self, facts: Spec<AlgorithmSpec>) {
+        self.algorithm = Some(facts);
+    }
+
+    /// The known facts about the flavor that the job names.
+    pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorSpec> {
+        self.flavor.as_ref()?.get(id)
+    }
+
+    pub(crate) fn set_flavor_facts(&mut self, facts: Spec<FlavorSpec>) {
+        self.flavor = Some(facts);
+    }
+
+    pub(crate) fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.body, way, value);
+        self
+    }
+
+    pub(crate) fn push(mut self, way: &str, value: impl Into<Value>) -> Self {
+        json_edit::push(&mut self.body, way, value);
+        self
+    }
+
+    pub(crate) fn insert(mut self, way: &str, key: String, value: impl Into<Value>) -> Self {
+        json_edit::insert(&mut self.body, way, key, value);
+        self
+    }
+
+    pub(crate) fn slot(&mut self, way: &str) -> &mut Value {
+        json_edit::slot(&mut self.body, way)
+    }
+
+    pub(crate) fn unset(mut self, way: &str) -> Self {
+        json_edit::remove(&mut self.body, way);
+        self
+    }
+
+    /// Another name: 1 to 64 letters, digits, `_` and `-`.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.set("metadata.name", name.into())
+    }
+
+    /// Up to 256 characters about the job.
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.set("metadata.description", text.into())
+    }
+
+    /// The workspace that the job belongs to. Default `0`.
+    pub fn workspace(self, id: impl Into<String>) -> Self {
+        self.set("metadata.workspace_id", id.into())
+    }
+
+    /// Another kind of job than a plain one.
+    pub fn kind(self, kind: types::JobKind) -> Self {
+        self.set("kind", kind.as_str())
+    }
+
+    /// An annotation; most features of a job that are switched on are switched on
+    /// by one.
+    pub fn annotation(self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.insert("metadata.annotations", key.into(), value.into())
+    }
+
+    /// Files the job under an experiment that exists (Huawei Cloud).
+    pub fn experiment(self, id: impl Into<String>) -> Self {
+        self.set(
+            "metadata.training_experiment_reference",
+            json!({"id": id.into()}),
+        )
+    }
+
+    /// Makes an experiment together with the job (Huawei Cloud).
+    pub fn new_experiment(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        let (name, description) = (name.into(), description.into());
+        self.set(
+            "metadata.training_experiment_reference",
+            json!({"name": name, "description": description}),
+        )
+    }
+
+    /// Checks by the rules of this cloud. Default: that of the
+    /// [client](crate::client::builder::ClientBuilder::cloud).
+    pub fn cloud(mut self, cloud: Cloud) -> Self {
+        self.cloud = cloud;
+        self
+    }
+
+    /// Takes a field away, whatever it holds, such as `spec.notification`: from a job
+    /// that was copied or read, or to take back what was set before.
+    pub fn without_field(self, field: &str) -> Self {
+        self.unset(field)
+    }
+
+    /// Checks against these facts about the algorithm that the job is made of, too: its
+    /// channels, the constraints of its hyper-parameters, the flavors that it needs.
+    /// [`look_up`](Self::look_up) asks the service for them.
+    pub fn with_algorithm_facts(mut self, facts: AlgorithmSpec) -> Self {
+        self.algorithm = Some(Spec::anything(facts));
+        self
+    }
+
+    /// Checks against these facts about the flavor that the job runs on, too: how many
+    /// nodes it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
+    /// service for them.
+    pub fn with_flavor_facts(mut self, facts: FlavorSpec) -> Self {
+        self.flavor = Some(Spec::anything(facts));
+        self
+    }
+
+    /// [`submit`](Self::submit) does not ask the service about algorithm and flavor: one
+    /// call then, instead of up to three.
+    pub fn without_look_up(mut self) -> Self {
+        self.looks_up = false;
+        self
+    }
+
+    /// Sends the job whatever [`check`](Self::check) says about it, and asks nothing
+    /// before.
+    pub fn unchecked(mut self) -> Self {
+        self.unchecked = true;
+        self
+    }
+
+    /// The JSON that is sent, as it is sent.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        let mut body = self.body.clone();
+        json_edit::prune(&mut body);
+        // The default, but Huawei Cloud demands that it is said.
+        if body.get("spec").is_some_and(|spec| !spec.is_null()) {
+            let nodes = json_edit::slot(&mut body, "spec.resource.node_count");
+            if nodes.is_null() {
+                *nodes = 1.into();
+            }
+        }
+        body
+    }
+
+    /// The body as the type that the generated client takes. It has the documented
+    /// fields only; what else a copied job brought along is not in it.
+    ///
+    /// # Errors
+    /// When it is no request at all, such as one for half a node.
+    pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
+        serde_path_to_error::deserialize(self.body())
+            .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
+    }
+
+    /// Everything that is wrong with the job, as far as it can be known before it is
+    /// sent; nothing is sent for it.
+    ///
+    /// A rule is a violation when the service was seen to refuse such jobs, or when a
+    /// document states it; advice of the documents, and what only seems to follow from
+    /// them, is a warning that names the reason. `openapi/SOURCES.md` has a row for each
+    /// rule.
+    ///
+    /// Some things only the service knows: whether the name is taken, what lies in OBS,
+    /// which pools there are. Algorithm and flavor are checked where
+    /// [`look_up`](Self::look_up) asked for them.
+    pub fn check(&self) -> Report {
+        let body = self.body();
+        let draft = Draft::new(&body, self.cloud);
+        let mut report = Report {
+            warnings: self.warnings.clone(),
+            ..Report::default()
+        };
+        limits::check(limits::BODY, &draft.root(), &mut report);
+        rules::check(&draft, &mut report);
+        let algorithm = self.algorithm_facts(algorithm_of(&body));
+        if let Some(algorithm) = algorithm {
+            algorithm.check(&draft, &mut report);
+        }
+        if let Some(flavor) = self.flavor_facts(flavor_of(&body)) {
+            flavor.check(&draft, algorithm, &mut report);
+        }
+        recommendations::check(&draft, &mut report.warnings);
+        report
+    }
+
+    /// Makes the job, exactly once: when the answer is lost, the job is looked for
+    /// by its name before it is sent again.
+    ///
+    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
+    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
+    /// that is known. That the service does not answer about them is logged as a
+    /// warning, and the job is sent all the same. All of it together may take
+    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    ///
+    /// # Errors
+    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
+    /// [`Error::violations`]. A refusal of the service. An error with
+    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
+    /// found.
+    pub async fn submit(mut self) -> Result<Job, Error> {
+        let client = self.client.clone();
+        let deadline = client.deadline();
+        if !self.unchecked {
+            if self.looks_up {
+                let work = self.look_up_if_possible();
+                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+            }
+            let report = self.check();
+            if !report.is_ok() {
+                return Err(Error::broken_rules("the job", report.violations));
+            }
+            for warning in &report.warnings {
+                tracing::warn!(%warning, "advice that the job does not follow");
+            }
+        }
+        submit::create(&client, &self.body(), &deadline).await
+    }
+}
+
+impl fmt::Debug for CreateJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Environment variables and parameters may hold secrets of the user.
+        f.debug_struct("CreateJob")
+            .field("name", &self.body.pointer("/metadata/name"))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! Making a job: where it runs, how long, and what is mounted.
+
+use std::time::Duration;
+
+use modelarts_api::types;
+use serde_json::{Value, json};
+
+use crate::{
+    jobs::create::{CreateJob, volume::Volume},
+    validation::draft::{HANG_RETRY, RETRIES, UNCONDITIONAL},
+};
+
+const AFFINITY: &str = "spec.schedule_policy.required_affinity";
+
+impl CreateJob {
+    /// The machine to run on, such as `modelarts.vm.cpu.8u`.
+    pub fn flavor(self, id: impl Into<String>) -> Self {
+        self.set("spec.resource.flavor_id", id.into())
+    }
+
+    /// The dedicated pool to run in. Default: the public pool.
+    pub fn pool(self, id: impl Into<String>) -> Self {
+        self.set("spec.resource.pool_id", id.into())
+    }
+
+    /// The federation of pools to run in (Huawei Cloud).
+    pub fn pool_group(self, id: impl Into<String>) -> Self {
+        self.set("spec.resource.pool_group_id", id.into())
+    }
+
+    /// On how many nodes to run. Default 1.
+    pub fn nodes(self, count: u32) -> Self {
+        self.set("spec.resource.node_count", count)
+    }
+
+    /// A size of your own for the main container (Huawei Cloud).
+    pub fn container_size(self, size: types::ContainerFlavorRequest) -> Self {
+        self.set(
+            "spec.resource.main_container_customized_flavor",
+            serde_json::to_value(size).unwrap_or_default(),
+        )
+    }
+
+    /// The priority in a dedicated pool: 1 to 3, 3 is the highest and needs a
+    /// permission. Default 1.
+    pub fn priority(self, priority: u8) -> Self {
+        self.set("spec.schedule_policy.priority", priority)
+    }
+
+    /// Whether other jobs may take its nodes away.
+    pub fn preemptible(self, preemptible: bool) -> Self {
+        self.set("spec.schedule_policy.preemptible", preemptible)
+    }
+
+    /// Keeps all nodes in one cabinet.
+    pub fn in_one_cabinet(self) -> Self {
+        self.set(AFFINITY, json!({"affinity_type": "cabinet"}))
+    }
+
+    /// Keeps groups of this many tasks on one supernode.
+    pub fn on_supernodes(self, group_size: u32) -> Self {
+        self.set(
+            AFFINITY,
+            json!({"affinity_type": "hyperinstance", "affinity_group_size": group_size}),
+        )
+    }
+
+    /// Placement that must hold, in full.
+    pub fn required_affinity(self, affinity: types::RequiredAffinityRequest) -> Self {
+        self.set(AFFINITY, serde_json::to_value(affinity).unwrap_or_default())
+    }
+
+    /// Placement that is wished for (Huawei Cloud).
+    pub fn preferred_affinity(self, affinity: types::PreferredAffinityRequest) -> Self {
+        self.set(
+            "spec.schedule_policy.preferred_affinity",
+            serde_json::to_value(affinity).unwrap_or_default(),
+        )
+    }
+
+    /// Mounts a file system.
+    pub fn volume(self, volume: Volume) -> Self {
+        self.push("spec.volumes", volume.into_json())
+    }
+
+    /// Mounts nothing, whatever a job that was copied or read mounts.
+    pub fn without_volumes(self) -> Self {
+        self.unset("spec.volumes")
+    }
+
+    /// How often the service runs the job again after it failed: 1 to 3 times, on
+    /// Huawei Cloud up to 128. It cannot be changed later. Default: never.
+    pub fn auto_restart(self, times: u32) -> Self {
+        self.annotation(RETRIES, times.to_string())
+    }
+
+    /// Runs the job again whatever it failed of, at most three times in a row.
+    pub fn unconditional_restart(self) -> Self {
+        self.annotation(UNCONDITIONAL, "true")
+    }
+
+    /// Starts a job that hangs again where it is. Needs
+    /// [`auto_restart`](Self::auto_restart).
+    pub fn hang_restart(self) -> Self {
+        self.annotation(HANG_RETRY, "true")
+    }
+
+    /// Stops the job after this long: 1 to 72 whole hours. Default: it runs on.
+    pub fn auto_stop(self, after: Duration) -> Self {
+        self.set(
+            "spec.auto_stop",
+            json!({"time_unit": "HOURS", "duration": hours(after)}),
+        )
+    }
+
+    /// Keeps the resources for this long after the end, in whole hours (Huawei
+    /// Cloud).
+    pub fn reserve(self, time: Duration) -> Self {
+        self.set(
+            "spec.reserved_time",
+            json!({"time_unit": "HOURS", "duration": hours(time)}),
+        )
+    }
+
+    /// An OBS directory, best an empty one, that keeps the logs. Default: the
+    /// service keeps them for 30 days.
+    pub fn log_path(self, obs_path: impl Into<String>) -> Self {
+        self.set("spec.log_export_path.obs_url", obs_path.into())
+    }
+
+    /// A directory of the host for the logs.
+    pub fn log_host_path(self, path: impl Into<String>) -> Self {
+        self.set("spec.log_export_path.host_path", path.into())
+    }
+
+    /// How exported logs are written (Huawei Cloud).
+    pub fn log_export_config(self, config: types::LogExportConfigRequest) -> Self {
+        self.set(
+            "spec.log_export_config",
+            serde_json::to_value(config).unwrap_or_default(),
+        )
+    }
+
+    /// How the job runs, such as for debugging.
+    pub fn runtime_type(self, kind: types::RuntimeType) -> Self {
+        self.set("spec.runtime_type", kind.as_str())
+    }
+
+    /// Whether the record of the job ages away (Huawei Cloud).
+    pub fn retention(self, retention: types::RetentionPolicyRequest) -> Self {
+        self.set(
+            "spec.retention",
+            serde_json::to_value(retention).unwrap_or_default(),
+        )
+    }
+}
+
+/// The service counts whole hours. What is not whole is sent as it is, so that the
+/// check sees it.
+fn hours(time: Duration) -> Value {
+    match (time.subsec_nanos(), time.as_secs() % 3600) {
+        (0, 0) => (time.as_secs() / 3600).into(),
+        _ => (time.as_secs_f64() / 3600.0).into(),
+    }
+}

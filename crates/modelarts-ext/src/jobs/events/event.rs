@@ -1,0 +1,95 @@
+//! Something that happened to a job.
+
+use std::{fmt, time::SystemTime};
+
+use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
+
+use crate::jobs::events::kind::EventKind;
+
+/// Something that happened to a job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    time: String,
+    /// The same, read once: it is asked for again and again.
+    at: Option<SystemTime>,
+    level: EventLevel,
+    source: EventSource,
+    message: String,
+}
+
+impl Event {
+    pub(crate) fn new(row: TrainingJobEvent) -> Self {
+        let time = row.time.unwrap_or_default();
+        let at: Option<jiff::Timestamp> = time.parse().ok();
+        Self {
+            at: at.map(SystemTime::from),
+            time,
+            level: row.level.unwrap_or(EventLevel::Info),
+            source: row.source.unwrap_or_else(|| "".into()),
+            message: row.message.unwrap_or_default(),
+        }
+    }
+
+    /// When it happened, to the second. `None` when the service's text is no time.
+    #[must_use]
+    pub fn time(&self) -> Option<SystemTime> {
+        self.at
+    }
+
+    /// When it happened, as the service writes it (RFC 3339).
+    #[must_use]
+    pub fn time_text(&self) -> &str {
+        &self.time
+    }
+
+    /// How serious it is.
+    #[must_use]
+    pub fn level(&self) -> &EventLevel {
+        &self.level
+    }
+
+    /// Who reports it: the job, one of its tasks, or the cluster.
+    #[must_use]
+    pub fn source(&self) -> &EventSource {
+        &self.source
+    }
+
+    /// What happened, as the service says it.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What happened, read from the message.
+    #[must_use]
+    pub fn kind(&self) -> EventKind {
+        EventKind::parse(&self.message)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {:<7} {:<4} {}",
+            self.time, self.level, self.source, self.message
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_reads_as_one_line() {
+        let row = serde_json::json!({
+            "time": "2026-01-15T16:30:07+08:00",
+            "level": "Info", "source": "Job", "message": "Training job created.",
+        });
+        assert_eq!(
+            Event::new(serde_json::from_value(row).unwrap()).to_string(),
+            "2026-01-15T16:30:07+08:00 Info    Job  Training job created."
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! The texts of events in a form that programs can use.
+//!
+//! The service sends sentences. They are worded differently in the user guide and
+//! in the answers of the API, so both are read; other text is
+//! [`EventKind::Other`] and stays in [`Event::message`](crate::jobs::events::event::Event::message).
+
+use std::time::Duration;
+
+use crate::jobs::events::parse;
+
+/// What happened, read from the text of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The job was accepted.
+    Created,
+    /// The job could not be made.
+    CreateFailed {
+        /// Why.
+        cause: String,
+    },
+    /// What the job needs was not ready in time.
+    PrepareTimedOut,
+    /// The job waits for resources.
+    Queuing,
+    /// The job could not be queued.
+    QueueFailed,
+    /// The job runs.
+    Running,
+    /// The job ended well.
+    Completed,
+    /// The job failed.
+    Failed,
+    /// Another job took the nodes.
+    Preempted,
+    /// The platform suspects that the job hangs.
+    MaybeHanging,
+    /// The job was started again.
+    Restarted,
+    /// A user stopped the job.
+    StoppedByUser,
+    /// The job reached the limit of its duration.
+    AutoStopped {
+        /// The limit.
+        limit: Duration,
+    },
+    /// A user deleted the job.
+    Deleted,
+    /// The costs of the job are known.
+    Billed,
+    /// The environment of a task is being checked.
+    PreCheckStarted {
+        /// Such as `worker-0`.
+        task: String,
+    },
+    /// The environment of a task is good.
+    PreCheckDone {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+    },
+    /// The environment of a task is not good.
+    PreCheckFailed {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// What is wrong.
+        error: String,
+    },
+    /// The code is being downloaded.
+    CodeDownloading {
+        /// Such as `worker-0`.
+        task: String,
+    },
+    /// The code is there.
+    CodeDownloaded {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+    },
+    /// The code could not be downloaded.
+    CodeDownloadFailed {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// Why.
+        cause: String,
+    },
+    /// The inputs are being downloaded.
+    InputDownloading {
+        /// Such as `worker-0`.
+        task: String,
+    },
+    /// An input is there.
+    InputDownloaded {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The name of the input.
+        parameter: String,
+    },
+    /// An input could not be downloaded.
+    InputDownloadFailed {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The name of the input.
+        parameter: String,
+        /// Why.
+        cause: String,
+    },
+    /// Python packages are being installed.
+    DependenciesInstalling {
+        /// Such as `worker-0`.
+        task: String,
+        /// The files that name them.
+        files: Vec<String>,
+    },
+    /// Python packages are installed.
+    DependenciesInstalled {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The files that name them.
+        files: Vec<String>,
+    },
+    /// Python packages could not be installed. No document has the text; it is the emulator's.
+    DependenciesFailed {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The files that name them.
+        files: Vec<String>,
+        /// Why.
+        cause: String,
+    },
+    /// The code of a task runs.
+    TaskStarted {
+        /// Such as `worker-0`.
+        task: String,
+    },
+    /// The code of a task ended.
+    TaskFinished {
+        /// Such as `worker-0`.
+        task: String,
+        /// Its exit code, where the text says it.
+        exit_code: Option<i64>,
+    },
+    /// An output is being uploaded.
+    OutputUploading {
+        /// Such as `worker-0`.
+        task: String,
+        /// The name of the output, where the text says it.
+        parameter: Option<String>,
+    },
+    /// An output is uploaded.
+    OutputUploaded {
+        /// Such as `worker-0`.
+        task: String,
+        /// How long it took.
+        took: Option<Duration>,
+        /// The name of the output.
+        parameter: String,
+    },
+    /// The cluster reports about one of its objects.
+    Cluster {
+        /// What it is, such as `Pod` or `Job`.
+        object: String,
+        /// Its name in the cluster.
+        name: String,
+        /// What happened, in one word, such as `Pulled`.
+        reason: String,
+        /// What happened.
+        text: String,
+    },
+    /// Something else.
+    Other,
+}
+
+impl EventKind {
+    /// Reads the text of an event.
+    #[must_use]
+    pub fn parse(message: &str) -> Self {
+        parse::read(message).unwrap_or(Self::Other)
+    }
+
+    /// The task that it is about, such as `worker-0`.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Self::PreCheckStarted { task }
+            | Self::PreCheckDone { task, .. }
+            | Self::PreCheckFailed { task, .. }
+            | Self::CodeDownloading { task }
+            | Self::CodeDownloaded { task, .. }
+            | Self::CodeDownloadFailed { task, .. }
+            | Self::InputDownloading { task }
+            | Self::InputDownloaded { task, .. }
+            | Self::InputDownloadFailed { task, .. }
+            | Self::DependenciesInstalling { task, .. }
+            | Self::DependenciesInstalled { task, .. }
+            | Self::DependenciesFailed { task, .. }
+            | Self::TaskStarted { task }
+            | Self::TaskFinished { task, .. }
+            | Self::OutputUploading { task, .. }
+            | Self::OutputUploaded { task, .. } => Some(task),
+            _ => None,
+        }
+    }
+
+    /// Whether the job does nothing more after this, except for being billed.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateFailed { .. }
+                | Self::PrepareTimedOut
+                | Self::QueueFailed
+                | Self::Completed
+                | Self::Failed
+                | Self::StoppedByUser
+                | Self::AutoStopped { .. }
+                | Self::Deleted
+        )
+    }
+}

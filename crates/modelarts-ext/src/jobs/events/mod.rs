@@ -1,0 +1,303 @@
+//! The events of a job: read, and followed as they come.
+
+mod dedup;
+pub(crate) mod event;
+pub(crate) mod follow;
+pub(crate) mod kind;
+mod parse;
+#[cfg(test)]
+mod parse_tests;
+
+use std::time::{Duration, SystemTime};
+
+use futures::{StreamExt, TryStreamExt};
+use modelarts_api::{
+    BoxFuture, Offset,
+    types::{EventLevel, EventSource, SortOrder},
+};
+
+use crate::{
+    clock::epoch_millis,
+    error::Error,
+    jobs::{
+        events::{dedup::Deduplicator, event::Event},
+        job::Job,
+        list::not_blank,
+    },
+    pagination::{
+        offset::DetectedOffset,
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        position::Position,
+    },
+};
+
+const OPERATION: &str = "ListTrainingJobEvents";
+/// The largest page that the service makes.
+const MAX_LIMIT: u32 = 100;
+/// The longest pattern that the service takes, in characters.
+const MAX_PATTERN: usize = 256;
+
+/// The events of a job, the oldest first.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Events {
+    pub(crate) job: Job,
+    level: Option<EventLevel>,
+    source: Option<EventSource>,
+    pattern: Option<String>,
+    pub(crate) range: Option<(SystemTime, SystemTime)>,
+    order: SortOrder,
+    reading: ReadOptions,
+    pub(crate) interval: Duration,
+    pub(crate) lateness: Duration,
+    pub(crate) quiet: Duration,
+}
+
+impl Events {
+    pub(crate) fn new(job: Job) -> Self {
+        Self {
+            job,
+            level: None,
+            source: None,
+            pattern: None,
+            range: None,
+            order: SortOrder::Asc,
+            reading: ReadOptions::new(MAX_LIMIT),
+            interval: Duration::from_secs(5),
+            lateness: Duration::from_secs(120),
+            quiet: Duration::from_secs(30),
+        }
+    }
+
+    /// Only events of this level.
+    pub fn level(mut self, level: EventLevel) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// Only events from this source.
+    pub fn source(mut self, source: EventSource) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// Only events whose message contains this text, of up to 256 characters.
+    pub fn pattern(mut self, text: impl Into<String>) -> Self {
+        self.pattern = Some(text.into());
+        self
+    }
+
+    /// Only events between two times, both included. The service compares whole seconds.
+    pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
+        self.range = Some((start, end));
+        self
+    }
+
+    /// Begins with the newest event. Following does not regard it.
+    pub fn newest_first(mut self) -> Self {
+        self.order = SortOrder::Desc;
+        self
+    }
+
+    /// How many events are asked for at a time: 1 to 100, and 100 if nothing is said.
+    pub fn page_size(mut self, rows: u32) -> Self {
+        self.reading.size = rows;
+        self
+    }
+
+    /// How many pages are asked for at the same time, after the first one. Default 4.
+    pub fn in_flight(mut self, pages: usize) -> Self {
+        self.reading.in_flight = pages;
+        self
+    }
+
+    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
+    /// The documents disagree; if nothing is said, the first two pages tell, and the
+    /// client remembers it.
+    pub fn offset_is(mut self, meaning: Offset) -> Self {
+        self.reading.meaning = Some(meaning);
+        self
+    }
+
+    /// Goes on behind a page of the same events. Following does not regard it.
+    pub fn resume(mut self, position: Position) -> Self {
+        self.reading.resume = Some(position);
+        self
+    }
+
+    /// How long [`follow`](Self::follow) waits between two looks. Default 5 seconds.
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// How much later than its own time an event may appear and still be found by
+    /// [`follow`](Self::follow) while the job runs. Default 2 minutes.
+    pub fn lateness(mut self, lateness: Duration) -> Self {
+        self.lateness = lateness;
+        self
+    }
+
+    /// How long [`follow`](Self::follow) stays after the job has ended and nothing
+    /// new has come. Billing is reported late. Default 30 seconds.
+    pub fn quiet(mut self, quiet: Duration) -> Self {
+        self.quiet = quiet;
+        self
+    }
+
+    /// The events that there are now.
+    #[must_use]
+    pub fn stream(self) -> PageStream<Event> {
+        page::rows(self.pages())
+    }
+
+    /// The same as [`stream`](Self::stream).
+    #[must_use]
+    pub fn items(self) -> PageStream<Event> {
+        self.stream()
+    }
+
+    /// The first `most` events, and never more: the number is the bound of what this
+    /// takes in memory.
+    ///
+    /// # Errors
+    /// As the stream.
+    pub async fn collect(self, most: usize) -> Result<Vec<Event>, Error> {
+        self.stream().take(most).try_collect().await
+    }
+
+    /// The pages of the events that there are now.
+    #[must_use]
+    pub fn pages(self) -> PageStream<Page<Event>> {
+        match self.check().and_then(|()| pagination(OPERATION)) {
+            Ok(how) => {
+                let reading = self.reading.clone();
+                page::pages(self, how, reading)
+            }
+            Err(error) => page::refused(error),
+        }
+    }
+
+    /// The events that there are, and those that come, until the job has ended and
+    /// been [`quiet`](Self::quiet).
+    ///
+    /// The service has no cursor for events. So each poll asks for a window of
+    /// time that reaches back as far as [`lateness`](Self::lateness) before the
+    /// newest event seen, and what was seen is known by count, because two
+    /// events may be equal. An event that appears later than that is found by the last
+    /// poll, which asks for all events once more. Events come in the order of their time,
+    /// but for late ones, which come when they are found.
+    ///
+    /// A job that is started again after it had ended is followed on. Answers that fail
+    /// in passing do not end it either, and do not count as quiet. When the events, or the
+    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
+    /// with the error. That includes a last poll that brings fewer events than the service
+    /// counts.
+    #[must_use]
+    pub fn follow(mut self) -> PageStream<Event> {
+        self.follow_instead();
+        match self.check() {
+            Ok(()) => follow::follow(self),
+            Err(error) => page::refused(error),
+        }
+    }
+
+    /// Drops what is only for reading once.
+    pub(crate) fn follow_instead(&mut self) {
+        self.order = SortOrder::Asc;
+        self.reading.resume = None;
+    }
+
+    /// The events that a poll asks for: those of a window of time, of which some may be
+    /// missing, or all of them for the `last` poll.
+    pub(crate) fn polled(&self, seen: &Deduplicator, last: bool) -> Self {
+        let mut polled = self.clone();
+        if !last {
+            polled.reading.lenient = true;
+            polled.range = seen.window(polled.range);
+        }
+        polled
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.reading.check(OPERATION, MAX_LIMIT)?;
+        if let Some(pattern) = &self.pattern {
+            not_blank("pattern", pattern)?;
+            let length = pattern.chars().count();
+            if length > MAX_PATTERN {
+                return Err(Error::invalid(format!(
+                    "pattern: {length} characters; it must be {MAX_PATTERN} at the most"
+                )));
+            }
+        }
+        if let Some((start, end)) = self.range
+            && end < start
+        {
+            return Err(Error::invalid("between: the end is before the start"));
+        }
+        Ok(())
+    }
+}
+
+impl Source for Events {
+    type Item = Event;
+
+    fn operation(&self) -> &'static str {
+        OPERATION
+    }
+
+    fn is_unique(&self) -> bool {
+        false
+    }
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Event>, Error>> {
+        let client = self.job.client();
+        Box::pin(async move {
+            let answer = client
+                .call(|api| {
+                    let mut call = api
+                        .list_training_job_events()
+                        .project_id(client.project().clone())
+                        .training_job_id(self.job.training_job_id().clone())
+                        .offset(offset)
+                        .limit(i64::from(limit))
+                        .order(self.order);
+                    if let Some(level) = &self.level {
+                        call = call.level(level.clone());
+                    }
+                    if let Some(source) = &self.source {
+                        call = call.source(source.clone());
+                    }
+                    if let Some(pattern) = &self.pattern {
+                        call = call.pattern(pattern.clone());
+                    }
+                    if let Some((start, end)) = self.range {
+                        call = call
+                            .start_time(epoch_millis(start).to_string())
+                            .end_time(epoch_millis(end).to_string());
+                    }
+                    call.send()
+                })
+                .await?;
+            let dropped = answer.dropped().rows;
+            let told = answer.told();
+            let answer = answer.into_inner();
+            Ok(RawPage {
+                items: answer.events.into_iter().map(Event::new).collect(),
+                total: answer.total,
+                count: None,
+                limit: answer.limit,
+                dropped,
+                told,
+            })
+        })
+    }
+
+    fn key(&self, item: &Event) -> String {
+        item.to_string()
+    }
+
+    fn learned(&self) -> Option<&DetectedOffset> {
+        Some(&self.job.client().offsets().events)
+    }
+}

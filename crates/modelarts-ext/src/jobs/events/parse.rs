@@ -1,0 +1,301 @@
+//! Reads the texts of events.
+
+use std::time::Duration;
+
+use crate::jobs::events::kind::EventKind;
+
+/// The kind of event that a text tells of, if it is known.
+pub(crate) fn read(message: &str) -> Option<EventKind> {
+    let Prefix {
+        task,
+        took,
+        object,
+        text,
+    } = Prefix::read(message);
+    match (object, task) {
+        (Some((object, name)), _) => cluster(object, name, text),
+        (None, Some(task)) => of_task(task.to_owned(), took, text),
+        (None, None) => of_job(text),
+    }
+}
+
+/// The brackets before the text: `[worker-0] [Duration: 3] …`,
+/// `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
+#[derive(Default)]
+struct Prefix<'a> {
+    task: Option<&'a str>,
+    took: Option<Duration>,
+    object: Option<(&'a str, &'a str)>,
+    text: &'a str,
+}
+
+impl<'a> Prefix<'a> {
+    fn read(message: &'a str) -> Self {
+        let mut prefix = Self {
+            text: message.trim(),
+            ..Self::default()
+        };
+        while let Some((inside, rest)) = prefix
+            .text
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once(']'))
+        {
+            match inside.split_once(':') {
+                Some((key, value)) if is_duration(key) => prefix.took = duration(value),
+                Some((key, value)) => prefix.object = Some((key.trim(), value.trim())),
+                None if prefix.task.is_none() => prefix.task = Some(inside.trim()),
+                // A second plain bracket belongs to the text.
+                None => break,
+            }
+            prefix.text = rest.trim_start();
+        }
+        prefix
+    }
+}
+
+fn is_duration(key: &str) -> bool {
+    let key = key.trim();
+    key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
+}
+
+/// Reads `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`.
+/// A number alone is in seconds.
+fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
+        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let after = after.trim_start();
+        let end = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        total += match number.split(':').collect::<Vec<_>>()[..] {
+            [number] => number.parse::<f64>().ok()? * seconds_in(unit)?,
+            [h, m, s] if unit.is_empty() => {
+                let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
+                f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s.parse::<f64>().ok()?
+            }
+            _ => return None,
+        };
+        rest = after.trim_start_matches([',', ' ']);
+        if rest.is_empty() {
+            return Duration::try_from_secs_f64(total).ok();
+        }
+    }
+}
+
+fn seconds_in(unit: &str) -> Option<f64> {
+    let unit = unit.to_ascii_lowercase();
+    Some(match unit.trim_end_matches('s') {
+        "" | "sec" | "second" => 1.0,
+        "m" if unit == "ms" => 0.001,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        "d" | "day" => 86_400.0,
+        _ => return None,
+    })
+}
+
+fn cluster(object: &str, name: &str, text: &str) -> Option<EventKind> {
+    let (reason, text) = text.split_once(':')?;
+    Some(EventKind::Cluster {
+        object: object.to_owned(),
+        name: name.to_owned(),
+        reason: reason.trim().to_owned(),
+        text: text.trim().to_owned(),
+    })
+}
+
+/// The text after `start`, if it begins with that, in any case.
+fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    let head = text.get(..start.len())?;
+    head.eq_ignore_ascii_case(start)
+        .then(|| text[start.len()..].trim())
+}
+
+/// The text is this sentence, with or without its full stop.
+fn is(text: &str, sentence: &str) -> bool {
+    after(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
+}
+
+fn of_job(text: &str) -> Option<EventKind> {
+    use EventKind as K;
+    let fixed = [
+        ("Training job created", K::Created),
+        (
+            "The training job is queuing and awaiting resource allocation",
+            K::Queuing,
+        ),
+        ("Failed to be queued", K::QueueFailed),
+        ("The training job starts to run", K::Running),
+        ("Training job is running", K::Running),
+        ("Training job executed", K::Completed),
+        ("Failed to run the training job", K::Failed),
+        ("Training job failed", K::Failed),
+        ("The training job is preempted", K::Preempted),
+        ("The training job has been restarted", K::Restarted),
+        (
+            "The training job has been manually stopped",
+            K::StoppedByUser,
+        ),
+        ("The training job has been manually deleted", K::Deleted),
+        ("Billing information synchronized", K::Billed),
+    ];
+    for (sentence, kind) in fixed {
+        if is(text, sentence) {
+            return Some(kind);
+        }
+    }
+    if let Some(cause) = after(text, "Training job failures:") {
+        return Some(K::CreateFailed {
+            cause: cause.to_owned(),
+        });
+    }
+    // These two go on with advice that may change.
+    if after(text, "Preparations timed out").is_some() {
+        return Some(K::PrepareTimedOut);
+    }
+    if after(
+        text,
+        "The system detects that your training job may be suspended",
+    )
+    .is_some()
+    {
+        return Some(K::MaybeHanging);
+    }
+    let limit = after(text, "The training job has been stopped.")?;
+    let limit = after(limit, "(Maximum running duration:")?;
+    let limit = duration(limit.trim_end_matches(['.', ')']))?;
+    Some(K::AutoStopped { limit })
+}
+
+fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
+    use EventKind as K;
+    if is(text, "The training environment is being pre-checked") {
+        return Some(K::PreCheckStarted { task });
+    }
+    if is(text, "Pre-check completed") {
+        return Some(K::PreCheckDone { task, took });
+    }
+    if let Some(error) = after(text, "Pre-check failed.") {
+        // `Error: …`, and `Exception: …` in a later edition of the guide.
+        let error = after(error, "Error:")
+            .or_else(|| after(error, "Exception:"))
+            .unwrap_or(error)
+            .to_owned();
+        return Some(K::PreCheckFailed { task, took, error });
+    }
+    if is(text, "The training code is being downloaded") {
+        return Some(K::CodeDownloading { task });
+    }
+    if is(text, "Training code downloaded") {
+        return Some(K::CodeDownloaded { task, took });
+    }
+    if let Some(rest) = after(text, "Failed to download the training code.") {
+        let cause = after(rest, "Failure cause:").unwrap_or(rest).to_owned();
+        return Some(K::CodeDownloadFailed { task, took, cause });
+    }
+    if is(text, "The training input is being downloaded") {
+        return Some(K::InputDownloading { task });
+    }
+    if let Some((parameter, rest)) = parameter(text, "Training input")
+        && is(rest, "downloaded")
+    {
+        return Some(K::InputDownloaded {
+            task,
+            took,
+            parameter,
+        });
+    }
+    if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
+        let rest = rest.trim_start_matches('.').trim_start();
+        let cause = after(rest, "Failure cause:").unwrap_or(rest).to_owned();
+        return Some(K::InputDownloadFailed {
+            task,
+            took,
+            parameter,
+            cause,
+        });
+    }
+    if let Some(rest) = after(text, "Python dependency packages are being installed.") {
+        let files = files(rest);
+        return Some(K::DependenciesInstalling { task, files });
+    }
+    if let Some(rest) = after(text, "Python dependency packages installed.") {
+        let files = files(rest);
+        return Some(K::DependenciesInstalled { task, took, files });
+    }
+    if let Some(rest) = after(text, "Failed to install Python dependency packages.") {
+        let (list, cause) = rest.split_once("Failure cause:").unwrap_or((rest, ""));
+        return Some(K::DependenciesFailed {
+            task,
+            took,
+            files: files(list),
+            cause: cause.trim().to_owned(),
+        });
+    }
+    if is(text, "The training job starts to run") || is(text, "training started") {
+        return Some(K::TaskStarted { task });
+    }
+    if is(text, "Training job executed") {
+        return Some(K::TaskFinished {
+            task,
+            exit_code: None,
+        });
+    }
+    if let Some(rest) = after(text, "Training finished.") {
+        let code = after(rest, "Exit code").unwrap_or_default();
+        let exit_code = code.trim_end_matches('.').trim().parse().ok();
+        return Some(K::TaskFinished { task, exit_code });
+    }
+    // The guide says input and means output.
+    if is(text, "The training input is being uploaded")
+        || is(text, "The training output is being uploaded")
+    {
+        return Some(K::OutputUploading {
+            task,
+            parameter: None,
+        });
+    }
+    if let Some((parameter, rest)) = parameter(text, "Training output") {
+        if is(rest, "uploading") {
+            let parameter = Some(parameter);
+            return Some(K::OutputUploading { task, parameter });
+        }
+        if is(rest, "uploaded") {
+            return Some(K::OutputUploaded {
+                task,
+                took,
+                parameter,
+            });
+        }
+    }
+    if let Some((parameter, rest)) = parameter(text, "Upload training output")
+        && is(rest, "finished")
+    {
+        return Some(K::OutputUploaded {
+            task,
+            took,
+            parameter,
+        });
+    }
+    None
+}
+
+/// Reads `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.
+fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
+    let inside = after(text, start)?.strip_prefix('(')?;
+    let value = after(inside, "parameter:").or_else(|| after(inside, "parameter name:"))?;
+    let (name, rest) = value.split_once(')')?;
+    Some((name.trim().to_owned(), rest.trim_start()))
+}
+
+/// The files of a list; their names may have blanks.
+fn files(rest: &str) -> Vec<String> {
+    let list = after(rest, "Import the following files:").unwrap_or(rest);
+    list.split([',', '\n'])
+        .map(|file| file.trim().trim_end_matches('.'))
+        .filter(|file| !file.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,261 @@
+//! Events and the lines of logs in one order.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
+
+use crate::jobs::{
+    events::{event::Event, kind::EventKind},
+    follow::JobUpdate,
+    logs::{
+        LogItem,
+        timestamp::{Times, times},
+    },
+};
+
+/// Events have whole seconds: what one tells may have happened that much later.
+const CUT_OFF: Duration = Duration::from_secs(1);
+
+/// Puts what is new in the logs of tasks among events, which are in the order of time.
+///
+/// The lines of all tasks come in the order of the times that they begin with, and those
+/// of a task always in their own. Lines whose times have a zone stand where these belong
+/// among the events, and before the end of their task if that is of the same second. All
+/// others stand before the first event that tells the end of their task, and behind all
+/// events if none does.
+pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
+    let mut ends = Ends::of(&events);
+    let mut placed = Vec::new();
+    for (task, items) in logs {
+        let ends = ends.of_task(&task);
+        let Times { of_items, zoned } = times(&items);
+        for (item, time) in items.into_iter().zip(of_items) {
+            let before = match time.filter(|_| zoned) {
+                Some(time) => place(&events, &ends, time),
+                None => ends.first().copied().unwrap_or(events.len()),
+            };
+            let task = task.clone();
+            placed.push((before, time, JobUpdate::Log { task, item }));
+        }
+    }
+    placed.sort_by_key(|(before, time, _)| (*before, *time));
+    let mut placed = placed.into_iter().peekable();
+    let mut news = Vec::new();
+    for (at, event) in events.into_iter().enumerate() {
+        while let Some((_, _, line)) = placed.next_if(|(before, _, _)| *before <= at) {
+            news.push(line);
+        }
+        news.push(JobUpdate::Event(event));
+    }
+    news.extend(placed.map(|(_, _, line)| line));
+    news
+}
+
+/// The event before which a line of this time belongs.
+fn place(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
+    let over = |event: &Event, late| event.time().is_none_or(|at| at + late <= time);
+    let any = events.partition_point(|event| over(event, Duration::ZERO));
+    let end = ends.partition_point(|at| over(&events[*at], CUT_OFF));
+    ends.get(end).map_or(any, |end| any.min(*end))
+}
+
+/// Which events tell the ends of tasks.
+#[derive(Default)]
+struct Ends {
+    tasks: HashMap<String, Vec<usize>>,
+    all: Vec<usize>,
+}
+
+impl Ends {
+    fn of(events: &[Event]) -> Self {
+        let mut ends = Self::default();
+        for (at, event) in events.iter().enumerate() {
+            match event.kind() {
+                EventKind::TaskFinished { task, .. } | EventKind::OutputUploading { task, .. } => {
+                    ends.tasks.entry(task).or_default().push(at);
+                }
+                kind if kind.is_final() => ends.all.push(at),
+                _ => {}
+            }
+        }
+        ends
+    }
+
+    /// In their order.
+    fn of_task(&mut self, task: &str) -> Vec<usize> {
+        let mut ends = self.tasks.remove(task).unwrap_or_default();
+        ends.extend(&self.all);
+        ends.sort_unstable();
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event at this second of a minute.
+    fn event(second: u32, message: &str) -> Event {
+        let time = format!("2026-01-15T16:30:{second:02}+08:00");
+        let row = serde_json::json!({"time": time, "message": message});
+        Event::new(serde_json::from_value(row).unwrap())
+    }
+
+    fn log(task: &str, lines: &[&str]) -> (String, Vec<LogItem>) {
+        let lines = lines.iter().map(|line| LogItem::Line((*line).to_owned()));
+        (task.to_owned(), lines.collect())
+    }
+
+    fn merged(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<String> {
+        let told = merge(events, logs).into_iter().map(|news| match news {
+            JobUpdate::Event(event) => event.message().to_owned(),
+            JobUpdate::Log {
+                task,
+                item: LogItem::Line(line),
+            } => format!("{task}: {line}"),
+            other => format!("{other:?}"),
+        });
+        told.collect()
+    }
+
+    const END_0: &str = "[worker-0] Training finished. Exit code 0.";
+    const END_1: &str = "[worker-1] Training finished. Exit code 0.";
+
+    #[test]
+    fn lines_without_times_come_before_the_end_of_their_task() {
+        assert_eq!(
+            merged(
+                vec![
+                    event(1, "Training job is running."),
+                    event(5, END_1),
+                    event(6, END_0),
+                    event(7, "Training job executed."),
+                    event(8, "Billing information synchronized."),
+                ],
+                vec![
+                    log("worker-0", &["a", "b"]),
+                    log("worker-1", &["c"]),
+                    log("server-0", &["d"]),
+                ],
+            ),
+            [
+                "Training job is running.",
+                "worker-1: c",
+                END_1,
+                "worker-0: a",
+                "worker-0: b",
+                END_0,
+                "server-0: d",
+                "Training job executed.",
+                "Billing information synchronized.",
+            ]
+        );
+        assert_eq!(
+            merged(
+                vec![event(5, END_1)],
+                vec![log("worker-0", &["a"]), log("worker-1", &["b"])],
+            ),
+            ["worker-1: b", END_1, "worker-0: a"]
+        );
+    }
+
+    #[test]
+    fn lines_of_all_tasks_come_in_the_order_of_their_times() {
+        // Nobody knows which zone these are of, so they stand where others do.
+        assert_eq!(
+            merged(
+                vec![event(1, "Training job is running."), event(9, END_0)],
+                vec![
+                    log(
+                        "worker-0",
+                        &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]
+                    ),
+                    log("worker-1", &["d", "2026-01-15 08:30:02,5 e"]),
+                ],
+            ),
+            [
+                "Training job is running.",
+                "worker-0: 2026-01-15 08:30:01 a",
+                "worker-0:   b",
+                "worker-0: 2026-01-15 08:30:03 c",
+                END_0,
+                "worker-1: d",
+                "worker-1: 2026-01-15 08:30:02,5 e",
+            ]
+        );
+        assert_eq!(
+            merged(
+                Vec::new(),
+                vec![
+                    log(
+                        "worker-0",
+                        &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]
+                    ),
+                    log("worker-1", &["d", "2026-01-15 08:30:02,5 e"]),
+                    log("worker-2", &["f"]),
+                ],
+            ),
+            [
+                "worker-2: f",
+                "worker-0: 2026-01-15 08:30:01 a",
+                "worker-0:   b",
+                "worker-1: d",
+                "worker-1: 2026-01-15 08:30:02,5 e",
+                "worker-0: 2026-01-15 08:30:03 c",
+            ]
+        );
+    }
+
+    #[test]
+    fn lines_whose_times_have_a_zone_stand_among_the_events() {
+        let again = "The training job has been restarted.";
+        assert_eq!(
+            merged(
+                vec![
+                    event(1, "Training job is running."),
+                    event(3, END_0),
+                    event(5, again),
+                    event(9, END_0),
+                ],
+                vec![
+                    log(
+                        "worker-0",
+                        &[
+                            "2026-01-15T08:30:01.5Z a",
+                            // The event may be of that moment, or of later in the second.
+                            "2026-01-15T08:30:03.9Z b",
+                            "2026-01-15T16:30:06+08:00 c",
+                        ]
+                    ),
+                    log("worker-1", &["2026-01-15T08:30:00Z d"]),
+                ],
+            ),
+            [
+                "worker-1: 2026-01-15T08:30:00Z d",
+                "Training job is running.",
+                "worker-0: 2026-01-15T08:30:01.5Z a",
+                "worker-0: 2026-01-15T08:30:03.9Z b",
+                END_0,
+                again,
+                "worker-0: 2026-01-15T16:30:06+08:00 c",
+                END_0,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_history_is_merged_in_one_go() {
+        // Each event would move all lines if it were looked at by itself: 2 * 10^9 moves.
+        let mut events = Vec::new();
+        for _ in 0..20_000 {
+            events.push(event(1, "[worker-0] training started."));
+        }
+        events.push(event(2, END_0));
+        let lines: Vec<_> = (0..100_000).map(|n| LogItem::Line(n.to_string())).collect();
+        let news = merge(events, vec![("worker-0".to_owned(), lines)]);
+        assert_eq!(news.len(), 120_001);
+        assert!(matches!(&news[20_000], JobUpdate::Log { .. }));
+        assert!(matches!(&news[120_000], JobUpdate::Event(_)));
+    }
+}

@@ -1,0 +1,291 @@
+//! The job search.
+
+use std::{net::IpAddr, sync::Arc};
+
+use futures::{StreamExt, TryStreamExt};
+use modelarts_api::{BoxFuture, Offset, types};
+
+use crate::{
+    client::Client,
+    error::Error,
+    jobs::{filter::Filter, job::Job},
+    pagination::{
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        position::Position,
+    },
+};
+
+const OPERATION: &str = "ListTrainingJobs";
+/// The largest page that the service makes.
+const MAX_LIMIT: u32 = 50;
+/// The most conditions; see [`Filter`].
+const MAX_FILTERS: usize = 20;
+/// The most tags, values of a tag, and addresses.
+const MAX_TAGS: usize = 10;
+
+/// A search for jobs, the newest first.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ListJobs {
+    client: Client,
+    filters: Vec<Filter>,
+    workspace: Option<String>,
+    tags: Vec<(String, Vec<String>)>,
+    host_ips: Vec<IpAddr>,
+    sort_by: types::JobSortField,
+    oldest_first: bool,
+    reading: ReadOptions,
+}
+
+impl ListJobs {
+    pub(crate) fn new(client: Client) -> Self {
+        Self {
+            client,
+            filters: Vec::new(),
+            workspace: None,
+            tags: Vec::new(),
+            host_ips: Vec::new(),
+            sort_by: types::JobSortField::CreateTime,
+            oldest_first: false,
+            reading: ReadOptions::new(MAX_LIMIT),
+        }
+    }
+
+    /// Finds only jobs for which this holds, too.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filters.push(filter);
+        self
+    }
+
+    /// Finds only jobs of this workspace. If nothing is said, those of workspace `0`.
+    pub fn workspace(mut self, id: impl Into<String>) -> Self {
+        self.workspace = Some(id.into());
+        self
+    }
+
+    /// Finds only jobs that have this tag with one of these values, or with any value
+    /// if there are none. Up to 10 tags with up to 10 values each.
+    ///
+    /// Together with tags the service looks only at a span of 31 days: the last ones,
+    /// or those of [`Filter::create_time`].
+    pub fn tag(
+        mut self,
+        key: impl Into<String>,
+        values: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let values = values.into_iter().map(Into::into).collect();
+        self.tags.push((key.into(), values));
+        self
+    }
+
+    /// Finds only jobs that ran on one of these hosts, at most 10. Limits the time as
+    /// [`tag`](Self::tag) does.
+    pub fn host_ips(mut self, addresses: impl IntoIterator<Item = impl Into<IpAddr>>) -> Self {
+        self.host_ips.extend(addresses.into_iter().map(Into::into));
+        self
+    }
+
+    /// What the jobs are sorted by, instead of the time when they were made. No other
+    /// field is documented.
+    pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
+        self.sort_by = field.into();
+        self
+    }
+
+    /// Begins with the oldest job.
+    pub fn oldest_first(mut self) -> Self {
+        self.oldest_first = true;
+        self
+    }
+
+    /// How many jobs are asked for at a time: 1 to 50, and 50 if nothing is said.
+    pub fn page_size(mut self, rows: u32) -> Self {
+        self.reading.size = rows;
+        self
+    }
+
+    /// How many pages are asked for at the same time, after the first one. Default 4.
+    pub fn in_flight(mut self, pages: usize) -> Self {
+        self.reading.in_flight = pages;
+        self
+    }
+
+    /// What the service takes offsets for: [`Offset::PageIndex`], as it is documented
+    /// since 2024, or [`Offset::Record`], as older releases did.
+    pub fn offset_is(mut self, meaning: Offset) -> Self {
+        self.reading.meaning = Some(meaning);
+        self
+    }
+
+    /// Goes on behind a page of the same search.
+    pub fn resume(mut self, position: Position) -> Self {
+        self.reading.resume = Some(position);
+        self
+    }
+
+    /// May end before all jobs came, because it is read again and again.
+    pub(crate) fn lenient(mut self) -> Self {
+        self.reading.lenient = true;
+        self
+    }
+
+    /// The jobs, page after page as they are wanted.
+    #[must_use]
+    pub fn stream(self) -> PageStream<Job> {
+        page::rows(self.pages())
+    }
+
+    /// The same as [`stream`](Self::stream).
+    #[must_use]
+    pub fn items(self) -> PageStream<Job> {
+        self.stream()
+    }
+
+    /// The pages.
+    #[must_use]
+    pub fn pages(self) -> PageStream<Page<Job>> {
+        let reading = self.reading.clone();
+        let source = pagination(OPERATION).and_then(|how| Ok((self.source()?, how)));
+        match source {
+            Ok((source, how)) => page::pages(source, how, reading),
+            Err(error) => page::refused(error),
+        }
+    }
+
+    /// The first `most` jobs, and never more: the number is the bound of what this
+    /// takes in memory.
+    ///
+    /// # Errors
+    /// As the stream.
+    pub async fn collect(self, most: usize) -> Result<Vec<Job>, Error> {
+        self.stream().take(most).try_collect().await
+    }
+
+    fn source(self) -> Result<JobPages, Error> {
+        self.reading.check(OPERATION, MAX_LIMIT)?;
+        at_most("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
+        at_most("tag", self.tags.len(), MAX_TAGS, "tags")?;
+        at_most("host_ips", self.host_ips.len(), MAX_TAGS, "addresses")?;
+        let filtered = self.workspace.is_some()
+            || !(self.filters.is_empty() && self.tags.is_empty() && self.host_ips.is_empty());
+        let mut filters = Vec::new();
+        for filter in self.filters {
+            filter.check()?;
+            filters.push(filter.into_body()?);
+        }
+        let mut tags: Vec<types::TagFilterRequest> = Vec::new();
+        for (key, values) in self.tags {
+            at_most(&format!("tag {key}"), values.len(), MAX_TAGS, "values")?;
+            if tags.iter().any(|tag| tag.key == key) {
+                return Err(Error::invalid(format!(
+                    "tag {key}: it is there twice; give its values together"
+                )));
+            }
+            let tag = types::TagFilterRequest::builder().key(key).values(values);
+            let tag = tag.try_into();
+            tags.push(tag.map_err(|error| Error::invalid(format!("tag: {error}")))?);
+        }
+        let mut body = types::ListTrainingJobsRequest::builder()
+            .sort_by(self.sort_by)
+            .order(if self.oldest_first {
+                types::SortOrder::Asc
+            } else {
+                types::SortOrder::Desc
+            })
+            .filters(filters)
+            .tags(tags);
+        if let Some(workspace) = self.workspace {
+            not_blank("workspace", &workspace)?;
+            body = body.workspace_id(workspace);
+        }
+        let addresses = self.host_ips.iter().map(IpAddr::to_string);
+        Ok(JobPages {
+            client: self.client,
+            body: body.host_ips(addresses.collect::<Vec<_>>()),
+            filtered,
+        })
+    }
+}
+
+/// Refuses what the service takes for nothing said.
+pub(crate) fn not_blank(what: &str, text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid(format!(
+            "{what}: it is blank; leave it out instead"
+        )));
+    }
+    Ok(())
+}
+
+fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Error> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{what}: {count} {things}; it must be {most} at the most"
+    )))
+}
+
+struct JobPages {
+    client: Client,
+    body: types::builder::ListTrainingJobsRequest,
+    filtered: bool,
+}
+
+impl Source for JobPages {
+    type Item = Job;
+
+    fn operation(&self) -> &'static str {
+        OPERATION
+    }
+
+    fn is_unique(&self) -> bool {
+        true
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Job>, Error>> {
+        Box::pin(async move {
+            let body = self.body.clone().offset(offset).limit(i64::from(limit));
+            let answer = self
+                .client
+                .call(|api| {
+                    api.list_training_jobs()
+                        .project_id(self.client.project().clone())
+                        .body(body)
+                        .send()
+                })
+                .await?;
+            let mut dropped = answer.dropped().rows;
+            let told = answer.told();
+            let of_row = Arc::new(told.without_body());
+            let answer = answer.into_inner();
+            let found = answer.items.len();
+            let items: Vec<Job> = answer
+                .items
+                .into_iter()
+                .filter_map(|details| {
+                    let of_row = Arc::clone(&of_row);
+                    Job::from_details(self.client.clone(), Box::new(details), of_row)
+                })
+                .collect();
+            // A job without an id cannot be asked for anything.
+            dropped += found - items.len();
+            Ok(RawPage {
+                items,
+                total: answer.total,
+                count: answer.count,
+                limit: answer.limit,
+                dropped,
+                told,
+            })
+        })
+    }
+
+    fn key(&self, item: &Job) -> String {
+        item.id().to_owned()
+    }
+}

@@ -1,0 +1,467 @@
+//! Logs that grow, are thrown away, and begin again while they are read by number.
+
+use std::sync::Mutex;
+
+use futures::executor::block_on;
+use modelarts_api::{
+    BoxFuture,
+    types::{LogLines, SortOrder},
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{
+    error::{Error, ErrorKind},
+    jobs::logs::{
+        LogItem,
+        lines::{LineReader, Lines},
+    },
+    pagination::tests::config,
+};
+
+/// What the documents leave open.
+#[derive(Clone, Debug)]
+struct Manner {
+    /// Whether an answer begins with the line that it goes on from.
+    repeats: bool,
+    /// Whether `desc` leads forward, as the documents of the older call say.
+    swapped: bool,
+    /// Whether the newest lines come when no number is given.
+    newest: bool,
+    /// The most lines of an answer.
+    most: usize,
+    /// Whether the last line of an answer has an end.
+    ends: bool,
+    /// Whether newer lines come first in answers that lead backward. Of such a service
+    /// only whole lines can be understood.
+    reversed: bool,
+    /// Whether numbers are times. Then a log does not begin again, it goes on.
+    times: bool,
+}
+
+const EMULATOR: Manner = Manner {
+    repeats: false,
+    swapped: false,
+    newest: false,
+    most: 500,
+    ends: true,
+    reversed: false,
+    times: false,
+};
+
+/// A log of a service.
+struct Log {
+    manner: Manner,
+    /// Numbers and lines; the last one may be open.
+    lines: Mutex<Vec<(u64, String)>>,
+    next: Mutex<u64>,
+    asked: Mutex<Vec<(Option<String>, SortOrder)>>,
+}
+
+impl Log {
+    fn new(manner: Manner) -> Self {
+        let next = if manner.times {
+            1_718_000_305_118_000_000
+        } else {
+            1
+        };
+        Self {
+            manner,
+            lines: Mutex::default(),
+            next: Mutex::new(next),
+            asked: Mutex::default(),
+        }
+    }
+
+    fn write(&self, text: &str) {
+        let mut lines = self.lines.lock().unwrap();
+        let mut next = self.next.lock().unwrap();
+        for piece in text.split_inclusive('\n') {
+            match lines.last_mut() {
+                Some((_, line)) if !line.ends_with('\n') => line.push_str(piece),
+                _ => {
+                    lines.push((*next, piece.to_owned()));
+                    *next += if self.manner.times { 1_000_003 } else { 1 };
+                }
+            }
+        }
+    }
+
+    fn begin_again(&self) {
+        self.lines.lock().unwrap().clear();
+        *self.next.lock().unwrap() = 1;
+    }
+
+    fn answer(&self, base: Option<u64>, order: SortOrder) -> LogLines {
+        let lines = self.lines.lock().unwrap();
+        let manner = &self.manner;
+        let forward = (order == SortOrder::Asc) != manner.swapped;
+        let behind = |number: u64, base: u64| number > base || manner.repeats && number == base;
+        let before = |number: u64, base: u64| number < base || manner.repeats && number == base;
+        let fit: Vec<&(u64, String)> = lines
+            .iter()
+            .filter(|(number, _)| match base {
+                None => true,
+                Some(base) if forward => behind(*number, base),
+                Some(base) => before(*number, base),
+            })
+            .collect();
+        let from_the_start = forward && (base.is_some() || !manner.newest);
+        let mut page = match from_the_start {
+            true => fit[..fit.len().min(manner.most)].to_vec(),
+            false => fit[fit.len().saturating_sub(manner.most)..].to_vec(),
+        };
+        if manner.reversed && !forward {
+            page.reverse();
+        }
+        let mut content: String = page.iter().map(|(_, line)| line.as_str()).collect();
+        if !manner.ends && content.ends_with('\n') {
+            content.pop();
+        }
+        let number = |line: Option<&&(u64, String)>| line.map(|(number, _)| number.to_string());
+        let (first, last) = (number(page.first()), number(page.last()));
+        let body = json!({"start_line": first, "end_line": last, "lines": page.len(),
+                          "content": content});
+        serde_json::from_value(body).unwrap()
+    }
+}
+
+impl Lines for Log {
+    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+        let mut asked = self.asked.lock().unwrap();
+        assert!(asked.len() < 5000, "it does not end");
+        asked.push((base.map(str::to_owned), order));
+        let answer = self.answer(base.map(|base| base.parse().unwrap()), order);
+        Box::pin(async { Ok(answer) })
+    }
+}
+
+/// Looks as long as there is more at once.
+fn look(cursor: &mut LineReader, log: &Log) -> Vec<String> {
+    let mut lines = Vec::new();
+    loop {
+        let (items, more) = block_on(cursor.look(log)).unwrap();
+        lines.extend(items.into_iter().map(line));
+        if !more {
+            return lines;
+        }
+    }
+}
+
+fn line(item: LogItem) -> String {
+    match item {
+        LogItem::Line(line) => line,
+        LogItem::Gap { bytes } => format!("gap {bytes:?}"),
+    }
+}
+
+#[test]
+fn a_quiet_log_costs_two_requests_a_look() {
+    let log = Log::new(EMULATOR);
+    let mut cursor = LineReader::default();
+    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    log.write("one\ntw");
+    assert_eq!(look(&mut cursor, &log), ["one"]);
+    log.write("o\nthree\n");
+    assert_eq!(look(&mut cursor, &log), ["two", "three"]);
+    let before = log.asked.lock().unwrap().len();
+    for _ in 0..10 {
+        assert_eq!(look(&mut cursor, &log), [""; 0]);
+    }
+    assert_eq!(log.asked.lock().unwrap().len() - before, 20);
+    assert_eq!(cursor.finish(), None);
+}
+
+#[test]
+fn lines_that_the_service_threw_away_are_a_gap() {
+    let log = Log::new(Manner {
+        times: true,
+        ..EMULATOR
+    });
+    let mut cursor = LineReader::default();
+    log.write("1\n2\n3\n");
+    assert_eq!(look(&mut cursor, &log), ["1", "2", "3"]);
+    log.write("4\n5\n6\n");
+    log.lines.lock().unwrap().drain(..4);
+    assert_eq!(look(&mut cursor, &log), ["gap None", "5", "6"]);
+    log.write("7\n");
+    assert_eq!(look(&mut cursor, &log), ["7"]);
+}
+
+#[test]
+fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
+    let log = Log::new(EMULATOR);
+    let mut cursor = LineReader::default();
+    log.write("1\n2\n3\n4\n5\n6\nno end");
+    assert_eq!(look(&mut cursor, &log), ["1", "2", "3", "4", "5", "6"]);
+    log.lines.lock().unwrap().drain(..4);
+    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    log.write(" so far\n8\n");
+    log.lines.lock().unwrap().drain(..1);
+    assert_eq!(look(&mut cursor, &log), ["no end so far", "8"]);
+    // All that was read goes, and the next number is the next line.
+    log.write("9\n");
+    log.lines.lock().unwrap().drain(..3);
+    assert_eq!(look(&mut cursor, &log), ["9"]);
+    log.write("10\n11\n");
+    log.lines.lock().unwrap().drain(..2);
+    assert_eq!(look(&mut cursor, &log), ["gap None", "11"]);
+}
+
+#[test]
+fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
+    for repeats in [false, true] {
+        let log = Log::new(Manner {
+            repeats,
+            ..EMULATOR
+        });
+        let mut cursor = LineReader::default();
+        log.write(&"x\n".repeat(14));
+        assert_eq!(look(&mut cursor, &log), ["x"; 14]);
+        // Two of those that were given go, and as many come.
+        log.lines.lock().unwrap().drain(..12);
+        log.write("x\nx\n");
+        assert_eq!(look(&mut cursor, &log), ["x"; 2]);
+        // All that were given go, and of those behind them the first.
+        log.write(&"x\n".repeat(4));
+        log.lines.lock().unwrap().drain(..5);
+        assert_eq!(look(&mut cursor, &log), ["gap None", "x", "x", "x"]);
+        // All that were given but the one that has no end yet.
+        log.write("x");
+        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        log.write("\nx\n");
+        log.lines.lock().unwrap().drain(..3);
+        assert_eq!(look(&mut cursor, &log), ["x", "x"]);
+    }
+}
+
+/// A log of which each third answer fails.
+struct Unsteady(Log, Mutex<u32>);
+
+impl Lines for Unsteady {
+    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+        let mut count = self.1.lock().unwrap();
+        *count += 1;
+        match *count % 3 {
+            0 => Box::pin(async { Err(Error::new(ErrorKind::Timeout, "too late")) }),
+            _ => self.0.ask(base, order),
+        }
+    }
+}
+
+#[test]
+fn what_a_look_brought_before_it_failed_is_kept() {
+    let log = Unsteady(
+        Log::new(Manner {
+            most: 2,
+            ..EMULATOR
+        }),
+        Mutex::new(0),
+    );
+    log.0.write(
+        &(0..20)
+            .map(|number| format!("{number}\n"))
+            .collect::<String>(),
+    );
+    let mut cursor = LineReader::default();
+    // The first look needs three answers before it brings something.
+    assert!(block_on(cursor.look(&log)).is_err());
+    let (items, _) = block_on(cursor.look(&log.0)).unwrap();
+    assert_eq!(items.len(), 20);
+    log.0.write(
+        &(20..40)
+            .map(|number| format!("{number}\n"))
+            .collect::<String>(),
+    );
+    let (mut lines, mut errors) = (Vec::new(), 0);
+    for _ in 0..60 {
+        match block_on(cursor.look(&log)) {
+            Ok((items, _)) => lines.extend(items.into_iter().map(line)),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Timeout);
+                errors += 1;
+            }
+        }
+    }
+    let expected: Vec<String> = (20..40).map(|number| number.to_string()).collect();
+    assert_eq!(lines, expected);
+    assert!(errors > 10, "{errors}");
+}
+
+#[test]
+fn a_log_that_began_again_is_read_from_its_start() {
+    let log = Log::new(EMULATOR);
+    let mut cursor = LineReader::default();
+    log.write("first\nrun\nhalf a li");
+    assert_eq!(look(&mut cursor, &log), ["first", "run"]);
+    log.begin_again();
+    log.write("again\n");
+    assert_eq!(look(&mut cursor, &log), ["half a li", "again"]);
+    log.begin_again();
+    log.write("a third\nrun\nthat is\nlonger\n");
+    assert_eq!(
+        look(&mut cursor, &log),
+        ["a third", "run", "that is", "longer"]
+    );
+}
+
+#[test]
+fn a_long_log_is_read_from_its_start_in_bounded_looks() {
+    for newest in [false, true] {
+        let log = Log::new(Manner { newest, ..EMULATOR });
+        let long = "x".repeat(4000);
+        for number in 0..3000 {
+            log.write(&format!("{number} {long}\n"));
+        }
+        let mut cursor = LineReader::default();
+        let mut numbers = Vec::new();
+        let mut looks = 0;
+        loop {
+            let (items, more) = block_on(cursor.look(&log)).unwrap();
+            looks += 1;
+            let lines = items.into_iter().map(line);
+            numbers.extend(lines.map(|line| line.split(' ').next().unwrap().to_owned()));
+            if !more {
+                break;
+            }
+        }
+        if newest {
+            // 5 MB back from the newest page; what is before is not read.
+            assert_eq!(numbers[0], "gap");
+            assert_eq!(numbers[1], "1000");
+            assert_eq!(numbers.len(), 2001);
+        } else {
+            assert_eq!(
+                numbers,
+                (0..3000).map(|n| n.to_string()).collect::<Vec<_>>()
+            );
+            assert_eq!(looks, 3);
+        }
+    }
+}
+
+#[test]
+fn lines_without_numbers_are_refused() {
+    struct Bare;
+    impl Lines for Bare {
+        fn ask(&self, _: Option<&str>, _: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+            Box::pin(async { Ok(serde_json::from_value(json!({"content": "a\n"})).unwrap()) })
+        }
+    }
+    let error = block_on(LineReader::default().look(&Bare)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the service gives lines of a log without their numbers; read it by preview"
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(String),
+    Look,
+    BeginAgain,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => "[ab\n]{0,12}".prop_map(Step::Write),
+        4 => Just(Step::Look),
+        1 => Just(Step::BeginAgain),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+fn manners() -> impl Strategy<Value = Manner> {
+    (any::<[bool; 6]>(), 3..40_usize).prop_map(
+        |([repeats, swapped, newest, ends, reversed, times], most)| Manner {
+            repeats,
+            swapped,
+            newest,
+            most,
+            ends,
+            reversed,
+            times,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// A log of equal lines that throws away lines that were given gives each line once.
+    #[test]
+    fn a_random_log_of_equal_lines_gives_each_once(
+        steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
+        repeats in any::<bool>(),
+        most in 3..40_usize,
+    ) {
+        let log = Log::new(Manner { repeats, most, ..EMULATOR });
+        let mut cursor = LineReader::default();
+        let (mut given, mut written) = (Vec::new(), String::new());
+        for (lines, open, thrown_away) in steps {
+            for _ in 0..lines {
+                log.write("x\n");
+                written.push_str("x\n");
+            }
+            if open {
+                log.write("x");
+                written.push('x');
+            }
+            given.extend(look(&mut cursor, &log));
+            // Of what was given two lines are left.
+            let mut lines = log.lines.lock().unwrap();
+            let most = lines.len().saturating_sub(3);
+            lines.drain(..thrown_away.min(most));
+        }
+        given.extend(cursor.finish().map(line));
+        let lines: Vec<&str> = written.lines().collect();
+        prop_assert_eq!(given, lines);
+    }
+
+    /// Whatever the service does where the documents are silent: each line comes once,
+    /// in order. Of a log that began again the lines are lost that were not looked at.
+    #[test]
+    fn a_random_log_gives_each_line_once(manner in manners(), steps in steps()) {
+        let log = Log::new(manner.clone());
+        let mut cursor = LineReader::default();
+        let mut given = Vec::new();
+        // What each run wrote, and how many bytes of it there were at the last look.
+        let mut runs = vec![(String::new(), 0)];
+        for step in steps {
+            let run = runs.len() - 1;
+            match step {
+                Step::Write(mut text) => {
+                    if manner.reversed && !text.is_empty() {
+                        text.push('\n');
+                    }
+                    // A line says which run it belongs to.
+                    let start = |before: &str| before.is_empty() || before.ends_with('\n');
+                    for piece in text.split_inclusive('\n') {
+                        let piece = match start(&runs[run].0) {
+                            true => format!("{run} {piece}"),
+                            false => piece.to_owned(),
+                        };
+                        log.write(&piece);
+                        runs[run].0.push_str(&piece);
+                    }
+                }
+                Step::Look => {
+                    given.extend(look(&mut cursor, &log));
+                    runs[run].1 = runs[run].0.len();
+                }
+                Step::BeginAgain if !manner.times => {
+                    log.begin_again();
+                    runs.push((String::new(), 0));
+                }
+                Step::BeginAgain => {}
+            }
+        }
+        given.extend(look(&mut cursor, &log));
+        given.extend(cursor.finish().map(line));
+        if let Some(run) = runs.last_mut() {
+            run.1 = run.0.len();
+        }
+        let looked: Vec<&str> = runs.iter().flat_map(|(text, seen)| text[..*seen].lines()).collect();
+        prop_assert_eq!(given, looked);
+    }
+}

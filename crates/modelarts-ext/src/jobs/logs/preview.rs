@@ -1,0 +1,506 @@
+//! What is new in a log of which only the newest part can be seen.
+
+use modelarts_api::types::LogPreview;
+
+use crate::jobs::logs::LogItem;
+
+/// How much of what was given is kept to find it again, where the service does
+/// not say truthfully how long the log is.
+const OVERLAP: usize = 64 << 10;
+
+/// How much of a line is kept until its end comes, in bytes. What never ends, such as a
+/// progress bar that goes back to the beginning of its line, would fill the memory.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// How far a log has been read.
+#[derive(Debug, Default)]
+pub(crate) struct PreviewReader {
+    /// How many bytes of the log were read, gaps counted.
+    read: u64,
+    /// The end of what was read.
+    end: String,
+    /// The beginning of a line whose end has not come yet.
+    line: String,
+}
+
+impl PreviewReader {
+    /// The items that a new look at the log adds.
+    pub(crate) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
+        let content = preview
+            .content
+            .as_deref()
+            // The name that the field had before 2022.
+            .or(preview.context.as_deref())
+            .unwrap_or_default();
+        let mut items = Vec::new();
+        let news = self.news(content, preview);
+        if news.began_again || news.gap.is_some() {
+            items.extend(self.finish());
+        }
+        items.extend(news.gap.map(|bytes| LogItem::Gap { bytes }));
+        self.end.push_str(news.text);
+        let cut = self.end.len().saturating_sub(OVERLAP);
+        self.end.drain(..self.end.ceil_char_boundary(cut));
+        let mut rest = news.text;
+        while let Some((head, tail)) = rest.split_once('\n') {
+            self.lengthen(head, &mut items);
+            let line = std::mem::take(&mut self.line);
+            items.push(LogItem::Line(
+                line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
+            ));
+            rest = tail;
+        }
+        self.lengthen(rest, &mut items);
+        items
+    }
+
+    /// Adds to the line, and gives what is too long to be kept.
+    fn lengthen(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
+        while self.line.len() + text.len() > LONGEST {
+            let (fits, rest) = text.split_at(text.floor_char_boundary(LONGEST - self.line.len()));
+            self.line.push_str(fits);
+            items.push(LogItem::Line(std::mem::take(&mut self.line)));
+            text = rest;
+        }
+        self.line.push_str(text);
+    }
+
+    /// The last line, if it has no end.
+    pub(crate) fn finish(&mut self) -> Option<LogItem> {
+        let line = std::mem::take(&mut self.line);
+        (!line.is_empty()).then_some(LogItem::Line(line))
+    }
+
+    /// The part of `content` that was not read before.
+    fn news<'a>(&mut self, content: &'a str, preview: &LogPreview) -> News<'a> {
+        let trusted = trusted_size(content, preview);
+        if trusted.is_none() && content.is_empty() {
+            // Without sizes, that may be an answer that has nothing to tell.
+            return News::new(content);
+        }
+        let read = self.read;
+        self.read = trusted.unwrap_or(read.max(content.len() as u64));
+        if let Some(full) = trusted {
+            let start = full - content.len() as u64;
+            let already = usize::try_from(read.saturating_sub(start)).unwrap_or(usize::MAX);
+            if full >= read
+                && let Some((old, text)) = content.split_at_checked(already)
+                && self.goes_on(old)
+            {
+                return News {
+                    gap: start.checked_sub(read).filter(|gap| *gap > 0).map(Some),
+                    ..News::new(text)
+                };
+            }
+        } else if let Some(text) = content.strip_prefix(self.end.as_str()) {
+            return News::new(text);
+        }
+        if let Some(text) = self.without_overlap(content) {
+            let shorter = trusted.is_some_and(|full| full < read);
+            // One line that is left may be the whole of another log.
+            if !(shorter && text.is_empty() && content.lines().count() < 2) {
+                return News::new(text);
+            }
+        }
+        self.end.clear();
+        // Not what was read. With sizes it is certain that this is another log: the task
+        // began again, and may have written more than before already.
+        let missing = trusted.map(|full| full - content.len() as u64);
+        News {
+            text: content,
+            gap: match missing {
+                Some(0) => None,
+                missing => Some(missing),
+            },
+            began_again: trusted.is_some(),
+        }
+    }
+
+    /// The part of `content` that follows on the end of what was read, where that has moved:
+    /// a log of limited size loses its oldest lines.
+    ///
+    /// The first line that is not blank must have been read at least; less can be chance.
+    fn without_overlap<'a>(&self, content: &'a str) -> Option<&'a str> {
+        let end = self.end.as_str();
+        // Only a part of what was read is kept, and then it is too long to be there by chance.
+        if end.len() + 4 > OVERLAP
+            && let Some(at) = content.rfind(end)
+        {
+            return Some(&content[at + end.len()..]);
+        }
+        let blank = content.len() - content.trim_start_matches(['\r', '\n']).len();
+        let (blank, rest) = content.split_at(blank);
+        let first = &rest[..=rest.find('\n')?];
+        let mut places = end
+            .match_indices(first)
+            .filter_map(|(at, _)| end[..at].strip_suffix(blank));
+        places.find_map(|before| content.strip_prefix(&end[before.len()..]))
+    }
+
+    /// Whether what was read ends as this does.
+    fn goes_on(&self, old: &str) -> bool {
+        let (read, old) = (self.end.as_bytes(), old.as_bytes());
+        let both = read.len().min(old.len());
+        read[read.len() - both..] == old[old.len() - both..]
+    }
+}
+
+/// What a look adds.
+struct News<'a> {
+    text: &'a str,
+    /// The size of what is missing before it, if it is known.
+    gap: Option<Option<u64>>,
+    /// Whether it is the text of another log.
+    began_again: bool,
+}
+
+impl<'a> News<'a> {
+    /// Text that follows on what was read.
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            gap: None,
+            began_again: false,
+        }
+    }
+}
+
+/// The length of the whole log, where the sizes of the answer can be true. One
+/// documented example has sizes that have nothing to do with its text.
+fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
+    let size = |size: Option<i64>| u64::try_from(size?).ok();
+    let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
+    (current == content.len() as u64 && full >= current).then_some(full)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::{prelude::*, test_runner::RngSeed};
+    use serde_json::json;
+
+    use super::*;
+
+    fn preview(content: &str, current: usize, full: usize) -> LogPreview {
+        serde_json::from_value(
+            json!({"content": content, "current_size": current, "full_size": full}),
+        )
+        .unwrap()
+    }
+
+    fn line(text: &str) -> LogItem {
+        LogItem::Line(text.into())
+    }
+
+    /// The newest `window` bytes of a log, as the service would show them.
+    fn window(log: &str, window: usize) -> LogPreview {
+        let content = &log[log.len().saturating_sub(window)..];
+        preview(content, content.len(), log.len())
+    }
+
+    #[test]
+    fn a_growing_log_gives_each_line_once() {
+        let mut tail = PreviewReader::default();
+        assert_eq!(tail.advance(&window("", 100)), []);
+        assert_eq!(tail.advance(&window("one\ntw", 100)), [line("one")]);
+        assert_eq!(tail.advance(&window("one\ntw", 100)), []);
+        assert_eq!(
+            tail.advance(&window("one\ntwo\r\n\nfour", 100)),
+            [line("two"), line("")]
+        );
+        assert_eq!(tail.finish(), Some(line("four")));
+        assert_eq!(tail.finish(), None);
+    }
+
+    #[test]
+    fn equal_lines_are_not_taken_for_lines_that_were_seen() {
+        let mut tail = PreviewReader::default();
+        assert_eq!(tail.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
+        assert_eq!(tail.advance(&window("a\na\na\n", 4)), [line("a")]);
+    }
+
+    #[test]
+    fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
+        let mut tail = PreviewReader::default();
+        assert_eq!(tail.advance(&window("aaa\n", 8)), [line("aaa")]);
+        // 4 bytes read, the window begins at 8.
+        assert_eq!(
+            tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
+            [LogItem::Gap { bytes: Some(4) }, line("ccc"), line("ddd")]
+        );
+        assert_eq!(tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)), []);
+    }
+
+    #[test]
+    fn a_log_that_began_again_is_read_from_its_start() {
+        let mut tail = PreviewReader::default();
+        tail.advance(&window("first run\n", 100));
+        assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
+        // And once more, while a line has no end: that is a line of its own.
+        assert_eq!(tail.advance(&window("again\nhalf a li", 100)), []);
+        assert_eq!(
+            tail.advance(&window("on\n", 100)),
+            [line("half a li"), line("on")]
+        );
+        // And once more, and this time it is longer than before at the next look.
+        let third = "a third run, with more\n";
+        assert_eq!(
+            tail.advance(&window(third, 100)),
+            [line("a third run, with more")]
+        );
+        // The same, when not all of it is to be seen any more.
+        let fourth = "the fourth run:\nmore and more and more\n";
+        assert_eq!(
+            tail.advance(&window(fourth, 24)),
+            [
+                LogItem::Gap { bytes: Some(15) },
+                line(""),
+                line("more and more and more")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_log_that_began_again_and_is_longer_already_does_not_go_on_with_a_line_of_the_old_one() {
+        let mut tail = PreviewReader::default();
+        assert_eq!(tail.advance(&window("aaa\nbb", 100)), [line("aaa")]);
+        assert_eq!(
+            tail.advance(&window("x\nand more\n", 100)),
+            [line("bb"), line("x"), line("and more")]
+        );
+        // As far as it was read it may end within a character of the new one.
+        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
+        // Nor does one of which nothing is there yet.
+        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
+        assert_eq!(tail.advance(&window("", 100)), [line("un")]);
+        assert_eq!(tail.advance(&window("x\n", 100)), [line("x")]);
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_comes_in_pieces() {
+        let mut tail = PreviewReader::default();
+        let mut log = "ä".repeat(LONGEST / 2);
+        assert_eq!(tail.advance(&window(&log, usize::MAX)), []);
+        let piece = line(&log);
+        log.push_str("\rx");
+        // The line so far; what follows is begun.
+        assert_eq!(
+            tail.advance(&window(&log, usize::MAX)),
+            std::slice::from_ref(&piece)
+        );
+        log.push_str(&"ä".repeat(LONGEST));
+        log.push_str("\nnext\n");
+        let items = tail.advance(&window(&log, usize::MAX));
+        let lengths = items.iter().map(|item| match item {
+            LogItem::Line(line) => line.len(),
+            LogItem::Gap { .. } => 0,
+        });
+        // No character is cut in two.
+        assert_eq!(lengths.collect::<Vec<_>>(), [LONGEST, LONGEST, 2, 4]);
+        assert!(tail.line.is_empty());
+        let bytes: String = std::iter::once(&piece)
+            .chain(&items)
+            .map(|item| match item {
+                LogItem::Line(line) => line.as_str(),
+                LogItem::Gap { .. } => "gap",
+            })
+            .collect();
+        assert_eq!(bytes, log.replace('\n', ""));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_true_are_not_used() {
+        let mut tail = PreviewReader::default();
+        let wrong = |text| preview(text, 126_548, 5_242_880);
+        assert_eq!(tail.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
+        assert_eq!(tail.advance(&wrong("x\ny\nz\n")), [line("z")]);
+        assert_eq!(
+            tail.advance(&wrong("other\n")),
+            [LogItem::Gap { bytes: None }, line("other")]
+        );
+    }
+
+    #[test]
+    fn a_log_that_loses_its_head_gives_no_line_twice() {
+        let looks = [
+            ("1\n2\n3\n", vec!["1", "2", "3"]),
+            ("2\n3\n4\n", vec!["4"]),
+            // As long as before, and the last line is not complete.
+            ("4\n5\nsi", vec!["5"]),
+            ("5\nsix\n7\n", vec!["six", "7"]),
+            // Nothing new.
+            ("5\nsix\n7\n", vec![]),
+            // Shorter than before.
+            ("7\n8\n", vec!["8"]),
+            ("7\n8\n9\n10\n", vec!["9", "10"]),
+            // Shorter, and nothing new.
+            ("9\n10\n", vec![]),
+            // An answer that has nothing to tell, without sizes; else the log begins again.
+            ("9\n10\n11\n", vec!["11"]),
+        ];
+        for sizes in [true, false] {
+            let mut tail = PreviewReader::default();
+            for (text, new) in &looks {
+                let mut look = window(text, 100);
+                if !sizes {
+                    (look.current_size, look.full_size) = (None, None);
+                    assert_eq!(tail.advance(&preview("", 7, 9)), []);
+                }
+                let new: Vec<LogItem> = new.iter().map(|text| line(text)).collect();
+                assert_eq!(tail.advance(&look), new, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_log_that_loses_its_head_is_found_again_by_its_end() {
+        let lines: String = (0..40_000)
+            .map(|number| format!("line {number}\n"))
+            .collect();
+        let mut tail = PreviewReader::default();
+        let half = lines.len() / 2;
+        assert!(tail.advance(&window(&lines[..half], half)).len() > 10_000);
+        // More than is kept to find it again has gone, or is still there.
+        for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
+            let before = lines[..end].lines().count();
+            let items = tail.advance(&window(&lines[start..end], half));
+            assert!(items.len() < 60, "{}", items.len());
+            assert!(lines[..end].contains(&format!("line {}\n", before - 2)));
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Write(String),
+        Look,
+        BeginAgain,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            5 => "[abä\n]{0,12}".prop_map(Step::Write),
+            4 => Just(Step::Look),
+            2 => Just(Step::BeginAgain),
+        ];
+        prop::collection::vec(step, 0..60)
+    }
+
+    proptest! {
+        // The same cases each time, so that a failure is there again the next time too.
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(20_261_121),
+            ..ProptestConfig::default()
+        })]
+
+        /// A log that is looked at as it grows, through a window that it outgrows, gives
+        /// each line once, or a gap of exactly what is missing.
+        #[test]
+        fn a_random_log_gives_each_byte_once_or_a_gap(
+            lines in prop::collection::vec("[a-cä]{0,9}", 1..60),
+            steps in prop::collection::vec(1_usize..60, 1..60),
+            size in 10_usize..200,
+        ) {
+            let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let boundary = |at: usize| (at..=log.len()).find(|at| log.is_char_boundary(*at));
+            let mut tail = PreviewReader::default();
+            let mut items = Vec::new();
+            let mut at = 0;
+            for step in steps.into_iter().chain([log.len()]) {
+                at = boundary((at + step).min(log.len())).unwrap();
+                let start = boundary(at.saturating_sub(size)).unwrap();
+                items.extend(tail.advance(&preview(&log[start..at], at - start, at)));
+            }
+            items.extend(tail.finish());
+            // Where in the log the items may have come to. A line in front of a gap may
+            // have been cut off.
+            let mut places = BTreeSet::from([(0, false)]);
+            for item in &items {
+                places = places
+                    .into_iter()
+                    .flat_map(|(at, cut)| match item {
+                        LogItem::Gap { bytes } => {
+                            vec![(at + usize::try_from(bytes.unwrap()).unwrap(), false)]
+                        }
+                        LogItem::Line(_) if cut => vec![],
+                        LogItem::Line(line) => match log[at..].strip_prefix(line.as_str()) {
+                            Some(rest) if rest.starts_with('\n') => {
+                                let end = at + line.len();
+                                vec![(end, true), (end + 1, false)]
+                            }
+                            Some(_) => vec![(at + line.len(), true)],
+                            None => vec![],
+                        },
+                    })
+                    .filter(|(at, _)| log.is_char_boundary(*at))
+                    .collect();
+                prop_assert!(!places.is_empty(), "{:?} {:?}", item, items);
+            }
+            prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
+        }
+
+        /// A log of limited size, which loses its oldest lines for new ones, gives each line
+        /// once if a line is left between two looks.
+        #[test]
+        fn a_random_log_of_limited_size_gives_each_line_once(
+            steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
+            sizes in any::<bool>(),
+        ) {
+            let mut tail = PreviewReader::default();
+            let (mut items, mut all) = (Vec::new(), String::new());
+            for (lines, open) in steps {
+                for _ in 0..lines {
+                    if all.is_empty() || all.ends_with('\n') {
+                        all.push_str(&format!("line {}", all.len()));
+                    }
+                    all.push('\n');
+                }
+                if open && (all.is_empty() || all.ends_with('\n')) {
+                    all.push_str(&format!("line {}", all.len()));
+                }
+                // Twice the lines of a step.
+                let start = all.rmatch_indices('\n').nth(12).map_or(0, |(at, _)| at + 1);
+                let mut look = window(&all[start..], usize::MAX);
+                if !sizes {
+                    (look.current_size, look.full_size) = (None, None);
+                }
+                items.extend(tail.advance(&look));
+            }
+            items.extend(tail.finish());
+            let expected: Vec<_> = all.lines().map(line).collect();
+            prop_assert_eq!(items, expected);
+        }
+
+        /// A log that begins again now and then gives each line of what was looked at
+        /// once, and never one that is made of two runs.
+        #[test]
+        fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
+            let mut tail = PreviewReader::default();
+            let mut items = Vec::new();
+            // What each run wrote, and how many bytes of it there were at the last look.
+            let mut runs = vec![(String::new(), 0)];
+            for step in steps.into_iter().chain([Step::Look]) {
+                let run = runs.len() - 1;
+                let (log, looked) = &mut runs[run];
+                match step {
+                    // A line says which run it belongs to.
+                    Step::Write(text) => for piece in text.split_inclusive('\n') {
+                        if log.is_empty() || log.ends_with('\n') {
+                            log.push_str(&format!("{run} "));
+                        }
+                        log.push_str(piece);
+                    },
+                    Step::Look => {
+                        items.extend(tail.advance(&window(log, usize::MAX)));
+                        *looked = log.len();
+                    }
+                    Step::BeginAgain => runs.push((String::new(), 0)),
+                }
+            }
+            items.extend(tail.finish());
+            let lines: Vec<_> = runs.iter().flat_map(|(log, seen)| log[..*seen].lines()).collect();
+            prop_assert_eq!(items, lines.into_iter().map(line).collect::<Vec<_>>());
+        }
+    }
+}

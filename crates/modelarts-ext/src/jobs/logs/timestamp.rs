@@ -1,0 +1,190 @@
+//! The times that lines of logs begin with.
+
+use std::time::SystemTime;
+
+use jiff::{Timestamp, civil::DateTime, tz::Offset};
+
+use crate::jobs::logs::LogItem;
+
+/// The time that a line begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamp {
+    /// With its zone.
+    Zoned(Timestamp),
+    /// As a clock on the wall of an unknown place shows it.
+    Local(DateTime),
+}
+
+/// When the lines of one log were written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// Of each item, in their order and never before the one in front of it.
+    pub(crate) of_items: Vec<Option<SystemTime>>,
+    /// Whether they can be compared with other times than those of logs.
+    pub(crate) zoned: bool,
+}
+
+/// Reads them. A line without a time was written with the one before it; those in front
+/// of the first time, with the one behind them. Where some times have a zone, only these
+/// count.
+pub(crate) fn times(items: &[LogItem]) -> Times {
+    let stamps = items.iter().map(|item| match item {
+        LogItem::Line(line) => stamp(line),
+        LogItem::Gap { .. } => None,
+    });
+    let stamps: Vec<Option<Stamp>> = stamps.collect();
+    let zoned = stamps
+        .iter()
+        .any(|stamp| matches!(stamp, Some(Stamp::Zoned(_))));
+    let time = |stamp: &Option<Stamp>| match (*stamp)? {
+        Stamp::Zoned(time) => Some(SystemTime::from(time)),
+        Stamp::Local(_) if zoned => None,
+        // Anywhere, as long as it is the same place for all.
+        Stamp::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
+    };
+    let mut last = stamps.iter().find_map(time);
+    let of_items = stamps.iter().map(|stamp| {
+        last = last.max(time(stamp));
+        last
+    });
+    Times {
+        of_items: of_items.collect(),
+        zoned,
+    }
+}
+
+/// The time that a line begins with: a date and a time of day of one of the usual kinds,
+/// such as `2026-01-15T16:30:07.123+08:00`, `2026-01-15 16:30:07,123`,
+/// `[ModelArts Service Log][INFO][2021/05/18 14:28:14,207]` or `time="2026-01-15T…"`, as
+/// the platform writes them (domain.md section 8).
+fn stamp(line: &str) -> Option<Stamp> {
+    let mut rest = line.trim_start();
+    while let Some(inner) = rest.strip_prefix('[') {
+        let (word, behind) = inner.split_once(']')?;
+        if let Some(stamp) = parse(word) {
+            return Some(stamp);
+        }
+        rest = behind.trim_start();
+    }
+    let rest = rest.strip_prefix("time=").unwrap_or(rest);
+    parse(rest.strip_prefix('"').unwrap_or(rest))
+}
+
+/// A time at the beginning of a text.
+fn parse(text: &str) -> Option<Stamp> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let rest = rest.strip_prefix(['T', ' ', '-'])?;
+    let (clock, rest) = rest.split_at_checked(8)?;
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let (fraction, rest) = match rest.strip_prefix(['.', ',']) {
+        Some(fraction) => fraction.split_at(digits(fraction)),
+        None => ("", rest),
+    };
+    let local = format!("{}T{clock}", date.replace('/', "-"));
+    let local = match fraction {
+        "" => local,
+        // The clock has no finer ones.
+        fraction => format!("{local}.{}", &fraction[..fraction.len().min(9)]),
+    };
+    let is_offset = |length: &usize| {
+        let offset = rest.get(1..*length);
+        offset.is_some_and(|offset| offset.bytes().all(|b| b.is_ascii_digit() || b == b':'))
+    };
+    let zone = match rest.as_bytes() {
+        [b'Z', ..] => 1,
+        // Such as `+08:00` or `+0800`.
+        [b'+' | b'-', ..] => [6, 5].into_iter().find(is_offset).unwrap_or(0),
+        _ => 0,
+    };
+    match zone {
+        0 => Some(Stamp::Local(local.parse().ok()?)),
+        zone => Some(Stamp::Zoned(
+            format!("{local}{}", &rest[..zone]).parse().ok()?,
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_times_are_understood() {
+        let zoned = |text: &str| Some(Stamp::Zoned(text.parse().unwrap()));
+        let local = |text: &str| Some(Stamp::Local(text.parse().unwrap()));
+        for (line, stamp) in [
+            ("2026-01-15T08:30:07Z up", zoned("2026-01-15T08:30:07Z")),
+            (
+                "2026-01-15T16:30:07.123456789012+08:00 up",
+                zoned("2026-01-15T08:30:07.123456789Z"),
+            ),
+            ("2026-01-15 16:30:07+0800", zoned("2026-01-15T08:30:07Z")),
+            (
+                "time=\"2021-05-18T14:28:14+08:00\" level=info msg=\"x\"",
+                zoned("2021-05-18T06:28:14Z"),
+            ),
+            (
+                "  2026-01-15 16:30:07,123 - INFO - epoch 1",
+                local("2026-01-15T16:30:07.123"),
+            ),
+            ("2026-01-15 16:30:07 -x", local("2026-01-15T16:30:07")),
+            ("2021-05-18-14:28:13", local("2021-05-18T14:28:13")),
+            (
+                "[ModelArts Service Log][INFO][2021/05/18 14:28:14,207]:",
+                local("2021-05-18T14:28:14.207"),
+            ),
+            (
+                "[2026-01-15T08:30:07Z INFO train] x",
+                zoned("2026-01-15T08:30:07Z"),
+            ),
+            ("[Modelarts Service Log]exiting...", None),
+            ("epoch 3 at 2026-01-15T08:30:07Z", None),
+            ("2026-13-15T08:30:07Z", None),
+            ("2026-01-15", None),
+            ("2026-01-15T08:30", None),
+            ("ääääääääääääääää", None),
+            ("[[[", None),
+            ("", None),
+        ] {
+            assert_eq!(super::stamp(line), stamp, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_without_a_time_go_with_their_neighbours() {
+        let lines = |lines: &[&str]| {
+            let items = lines.iter().map(|line| LogItem::Line((*line).to_owned()));
+            times(&items.collect::<Vec<_>>())
+        };
+        let at = |text: &str| Some(SystemTime::from(text.parse::<Timestamp>().unwrap()));
+        let (one, two) = (at("2026-01-15T08:30:01Z"), at("2026-01-15T08:30:02Z"));
+        assert_eq!(
+            lines(&[
+                "head",
+                "2026-01-15 08:30:01 a",
+                "more",
+                "2026-01-15 08:30:02 b",
+                // The order of a log is its own.
+                "2026-01-15 08:30:01 c",
+            ]),
+            Times {
+                of_items: vec![one, one, one, two, two],
+                zoned: false
+            }
+        );
+        assert_eq!(
+            lines(&["2030-01-15 08:30:01 a", "2026-01-15T16:30:02+08:00 b"]),
+            Times {
+                of_items: vec![two, two],
+                zoned: true
+            }
+        );
+        assert_eq!(
+            lines(&["a", "b"]),
+            Times {
+                of_items: vec![None, None],
+                zoned: false
+            }
+        );
+    }
+}

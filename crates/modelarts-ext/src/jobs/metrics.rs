@@ -1,0 +1,201 @@
+//! Metrics as series in time.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{
+    error::{Error, ErrorKind},
+    jobs::job::Job,
+};
+
+/// One value is the average of this time.
+const STEP: Duration = Duration::from_secs(60);
+
+/// One metric of a task, such as `cpuUsage`, in percent.
+///
+/// The service sends bare numbers, one for each minute since the start, and -1 where it
+/// has none: in the first minutes, and for devices that the machine does not have.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use modelarts_ext::MetricSeries;
+///
+/// let start = SystemTime::UNIX_EPOCH;
+/// let series = MetricSeries::new("cpuUsage", start, [-1.0, 40.0, 60.0]);
+/// assert_eq!(series.last(), Some((start + Duration::from_secs(120), 60.0)));
+/// assert_eq!(series.mean(), Some(50.0));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricSeries {
+    metric: String,
+    start: SystemTime,
+    values: Vec<Option<f64>>,
+}
+
+impl MetricSeries {
+    /// A series of values as the service sends them, the first of them at `start`,
+    /// which is the [start of the job](crate::jobs::job::Job::started_at).
+    pub fn new(
+        metric: impl Into<String>,
+        start: SystemTime,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let value = |value: f64| (value.is_finite() && value >= 0.0).then_some(value);
+        Self {
+            metric: metric.into(),
+            start,
+            values: values.into_iter().map(value).collect(),
+        }
+    }
+
+    /// What is measured, such as `gpuUtil`.
+    #[must_use]
+    pub fn metric(&self) -> &str {
+        &self.metric
+    }
+
+    /// The values with their times; `None` is a gap.
+    pub fn points(&self) -> impl DoubleEndedIterator<Item = (SystemTime, Option<f64>)> {
+        self.values
+            .iter()
+            .enumerate()
+            .filter_map(|(at, value)| Some((self.time(at)?, *value)))
+    }
+
+    /// The values that there are, with their times.
+    pub fn known(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
+        self.points()
+            .filter_map(|(time, value)| Some((time, value?)))
+    }
+
+    /// The newest value that there is, with its time.
+    #[must_use]
+    pub fn last(&self) -> Option<(SystemTime, f64)> {
+        self.known().next_back()
+    }
+
+    /// The largest value.
+    #[must_use]
+    pub fn max(&self) -> Option<f64> {
+        self.known().map(|(_, value)| value).reduce(f64::max)
+    }
+
+    /// The mean of the values that there are.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        let (count, sum) = self.known().fold((0_u32, 0.0), |(count, sum), (_, value)| {
+            (count + 1, sum + value)
+        });
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// Whether there is not a single value, as for a device that the machine does not
+    /// have.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.known().next().is_none()
+    }
+
+    fn time(&self, at: usize) -> Option<SystemTime> {
+        let steps = u32::try_from(at).ok()?;
+        self.start.checked_add(STEP.checked_mul(steps)?)
+    }
+}
+
+impl Job {
+    /// What a task, such as `worker-0`, used of the machine: processors, memory,
+    /// accelerators, in percent, a value for each minute since the job began to run.
+    ///
+    /// The answer has no times, and the service keeps three days. Which ones it gives of a job
+    /// that ran for longer no document says: do not rely on the times then.
+    ///
+    /// Costs one call, and one more for the start of the job where it had not
+    /// [begun](Self::started_at) when it was last looked at; both within
+    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    ///
+    /// # Errors
+    /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
+    /// only just begun.
+    pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
+        let deadline = self.client().deadline();
+        let metrics = self.metrics_of(task.into());
+        deadline
+            .limit(
+                &**self.client().clock(),
+                "metrics were being asked for",
+                metrics,
+            )
+            .await
+    }
+
+    async fn metrics_of(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
+        let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
+        let start = match self.started_at() {
+            Some(start) => start,
+            None => {
+                let mut now = self.clone();
+                now.refresh().await?;
+                now.started_at().ok_or_else(not_ready)?
+            }
+        };
+        let client = self.client();
+        let answer = client
+            .call(|api| {
+                api.show_training_job_metrics()
+                    .project_id(client.project().clone())
+                    .training_job_id(self.training_job_id().clone())
+                    .task_id(task)
+                    .send()
+            })
+            .await?;
+        let series = answer.into_inner().metrics.into_iter();
+        Ok(series
+            .map(|series| {
+                let metric = series.metric.map(|metric| metric.to_string());
+                MetricSeries::new(metric.unwrap_or_default(), start, series.value)
+            })
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_times_and_gaps() {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
+        let series = MetricSeries::new("memUsage", start, [-1.0, -1.0, 3.5, -1.0, 0.0, f64::NAN]);
+        let at = |minute: u64| start + Duration::from_secs(60 * minute);
+        assert_eq!(
+            series.points().collect::<Vec<_>>(),
+            [
+                (at(0), None),
+                (at(1), None),
+                (at(2), Some(3.5)),
+                (at(3), None),
+                (at(4), Some(0.0)),
+                (at(5), None),
+            ]
+        );
+        assert_eq!(
+            series.known().collect::<Vec<_>>(),
+            [(at(2), 3.5), (at(4), 0.0)]
+        );
+        assert_eq!(series.metric(), "memUsage");
+        assert_eq!(series.last(), Some((at(4), 0.0)));
+        assert_eq!(series.max(), Some(3.5));
+        assert_eq!(series.mean(), Some(1.75));
+        assert!(!series.is_blank());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_has_no_values() {
+        let series = MetricSeries::new("npuUtil", SystemTime::UNIX_EPOCH, [-1.0; 5]);
+        assert!(series.is_blank());
+        assert_eq!(series.points().count(), 5);
+        assert_eq!(
+            (series.last(), series.max(), series.mean()),
+            (None, None, None)
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Jobs after they were made: another description, another priority, gone.
+
+use modelarts_api::types;
+use serde_json::json;
+
+use crate::{
+    error::{
+        Error,
+        violation::{Actual, Report, Violation},
+    },
+    jobs::job::{Job, TrainingJobs},
+    validation::limits::{self, INVALID},
+};
+
+/// How many jobs the service deletes at once.
+const AT_ONCE: usize = 100;
+
+impl Job {
+    /// Changes the description: up to 256 characters; empty removes it. Jobs can be
+    /// described in every phase.
+    ///
+    /// # Errors
+    /// A text that is too long, with nothing sent; a refusal of the service.
+    pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
+        self.change(json!({"description": text.into()})).await
+    }
+
+    /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
+    /// Only Huawei Cloud documents this. 0 is an error here and a warning in a creation:
+    /// the published schema admits it there, but not in a change.
+    ///
+    /// # Errors
+    /// Another priority, with nothing sent; a refusal of the service.
+    pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
+        let policy = json!({"schedule_policy": {"priority": priority}});
+        self.change(json!({"spec": policy})).await
+    }
+
+    async fn change(&self, change: serde_json::Value) -> Result<(), Error> {
+        const SCHEMA: &str = "ChangeTrainingJobDescriptionRequest";
+        let mut report = Report::default();
+        limits::check(
+            SCHEMA,
+            &crate::validation::json_path::Located::root(&change),
+            &mut report,
+        );
+        if !report.is_ok() {
+            return Err(Error::broken_rules("the change", report.violations));
+        }
+        let body: types::ChangeTrainingJobDescriptionRequest = serde_json::from_value(change)
+            .map_err(|error| Error::invalid(format!("no change: {error}")))?;
+        self.client()
+            .call(|api| {
+                api.change_training_job_description()
+                    .project_id(self.client().project_id())
+                    .training_job_id(self.training_job_id().clone())
+                    .body(body)
+                    .send()
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+impl TrainingJobs {
+    /// Deletes jobs, a hundred with each call; all of them in one workspace. Only
+    /// Huawei Cloud documents this: elsewhere, delete them one by one
+    /// ([`Job::delete`]).
+    ///
+    /// # Errors
+    /// A refusal of the service. The hundreds before are deleted then; of the others of the
+    /// same hundred no document says it.
+    pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
+        let jobs: Vec<_> = jobs
+            .into_iter()
+            .map(|job| {
+                let kind = &job.details().kind;
+                let kind = kind.as_ref().map_or("job", |kind| kind.as_str());
+                json!({"kind": kind, "metadata": {"id": job.id()}})
+            })
+            .collect();
+        if jobs.is_empty() {
+            return Err(Error::broken_rules(
+                "the call",
+                vec![Violation::new(
+                    "jobs",
+                    Actual::Missing,
+                    "there is a job to delete",
+                    Some(INVALID),
+                    "name one",
+                )],
+            ));
+        }
+        let (client, deadline) = (self.client(), self.client().deadline());
+        let deleted = deadline.keep(&**client.clock(), self.delete_in_parts(&jobs));
+        let late = || deadline.passed("jobs were being deleted").uncertain();
+        deleted.await.unwrap_or_else(|| Err(late()))
+    }
+
+    async fn delete_in_parts(&self, jobs: &[serde_json::Value]) -> Result<(), Error> {
+        for jobs in jobs.chunks(AT_ONCE) {
+            let body: types::BatchDeleteTrainingJobRequest =
+                serde_json::from_value(json!({"jobs": jobs}))
+                    .map_err(|error| Error::invalid(format!("no request: {error}")))?;
+            self.client()
+                .call(|api| {
+                    api.batch_delete_training_job()
+                        .project_id(self.client().project_id())
+                        .body(body)
+                        .send()
+                })
+                .await?;
+        }
+        Ok(())
+    }
+}

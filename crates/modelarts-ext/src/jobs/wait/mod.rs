@@ -1,0 +1,261 @@
+//! Waiting for a job to end.
+
+pub(crate) mod all;
+pub(crate) mod outcome;
+
+use std::{
+    fmt,
+    future::IntoFuture,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_api::{
+    BoxFuture,
+    types::{Phase, SecondaryPhase},
+};
+
+use crate::{
+    error::Error,
+    jobs::{
+        job::Job,
+        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        wait::outcome::{Outcome, outcome},
+    },
+    pagination::page::PageStream,
+};
+
+/// What a wait saw.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Observation {
+    /// The job as it was seen. When it vanished, as it was seen last.
+    pub job: Job,
+    /// How the wait ended, in its last observation.
+    pub outcome: Option<Outcome>,
+    /// When it was seen.
+    pub at: SystemTime,
+    /// How many errors the wait has passed over so far.
+    pub errors: u32,
+}
+
+/// The end of a wait.
+#[derive(Clone, Debug)]
+pub struct Waited {
+    pub(crate) job: Job,
+    pub(crate) outcome: Outcome,
+    pub(crate) errors: u32,
+}
+
+impl Waited {
+    /// How it ended.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Whether the job completed.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.outcome == Outcome::Completed
+    }
+
+    /// The job as it was seen last.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// How many errors the wait has passed over.
+    #[must_use]
+    pub fn errors(&self) -> u32 {
+        self.errors
+    }
+}
+
+/// A wait for the end of a job. Await it, or [`observe`](Self::observe) it.
+///
+/// The first phase that is final ends it. A job that the service restarts by itself,
+/// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
+/// Whoever starts a job again that has ended waits for it again, too.
+///
+/// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
+/// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
+/// wait it is as before; take [`Waited::job`] then, or [refresh](Job::refresh) it.
+///
+/// Answers that fail in passing are passed over and counted, for up to a quarter of an
+/// hour without a good one.
+#[derive(Clone)]
+#[must_use = "a wait does nothing unless it is awaited or observed"]
+pub struct Wait {
+    job: Job,
+    /// The same, as it was given.
+    handle: Job,
+    pace: PollInterval,
+    timeout: Option<Duration>,
+    until: Option<Predicate>,
+}
+
+type Predicate = Arc<dyn Fn(&Job) -> bool + Send + Sync>;
+
+impl fmt::Debug for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait")
+            .field("job", &self.job)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Wait {
+    pub(crate) fn new(job: Job) -> Self {
+        Self {
+            handle: job.clone(),
+            job,
+            pace: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
+            timeout: None,
+            until: None,
+        }
+    }
+
+    /// Ends the wait after this long, with [`Outcome::TimedOut`], even while the service
+    /// does not answer; the job is then as it was seen last. Default: never.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long to wait between two looks: `shortest` after a change of phase, and
+    /// longer from look to look, up to `longest`. Default 1 to 30 seconds; both are a day
+    /// at the most.
+    pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
+        self.pace = PollInterval::new(shortest, longest);
+        self
+    }
+
+    /// Ends the wait, with [`Outcome::Reached`], as soon as this holds for the job. When
+    /// the job ends before that, the wait ends as always.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Outcome, types::Phase};
+    ///
+    /// let wait = job.wait().until(|job| job.phase() == Phase::Running);
+    /// match wait.await?.outcome() {
+    ///     Outcome::Reached => println!("it runs"),
+    ///     other => println!("it never ran: {other:?}"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn until(mut self, holds: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
+        self.until = Some(Arc::new(holds));
+        self
+    }
+
+    /// What the wait sees: the job as it is, each change of its phase, the end.
+    #[must_use]
+    pub fn observe(self) -> PageStream<Observation> {
+        let watch = Watch {
+            deadline: Deadline::new(&**self.job.client().clock(), self.timeout),
+            seen: None,
+            patience: ErrorTolerance::default(),
+            wait: self,
+        };
+        stream::try_unfold(Some(watch), |state| async move {
+            let Some(mut watch) = state else {
+                return Ok(None);
+            };
+            let observation = watch.next().await?;
+            let more = observation.outcome.is_none();
+            Ok(Some((observation, more.then_some(watch))))
+        })
+        .boxed()
+    }
+}
+
+impl IntoFuture for Wait {
+    type Output = Result<Waited, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut observations = self.observe();
+            while let Some(observation) = observations.try_next().await? {
+                if let Some(outcome) = observation.outcome {
+                    return Ok(Waited {
+                        job: observation.job,
+                        outcome,
+                        errors: observation.errors,
+                    });
+                }
+            }
+            Err(Error::invalid("the wait ended without an outcome"))
+        })
+    }
+}
+
+/// Where a wait stands.
+struct Watch {
+    wait: Wait,
+    deadline: Deadline,
+    seen: Option<(Phase, Option<SecondaryPhase>)>,
+    patience: ErrorTolerance,
+}
+
+impl Watch {
+    /// Looks until there is something to tell.
+    async fn next(&mut self) -> Result<Observation, Error> {
+        let clock = self.wait.job.client().clock().clone();
+        loop {
+            if let Some(pause) = self.wait.pace.pause() {
+                let pause = self.patience.pause(pause);
+                let left = self.deadline.left(&*clock);
+                clock
+                    .sleep(left.map_or(pause, |left| pause.min(left)))
+                    .await;
+            }
+            let look = self.wait.job.refresh();
+            match self.deadline.keep(&*clock, look).await {
+                None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
+                Some(Ok(())) => self.patience.reset(),
+                Some(Err(error)) if error.is_gone() => {
+                    return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
+                }
+                Some(Err(error)) => {
+                    self.patience.tolerate(error, &*clock)?;
+                    self.wait.pace.back_off();
+                    continue;
+                }
+            }
+            let job = &self.wait.job;
+            let outcome = match self.wait.until.as_ref().is_some_and(|holds| holds(job)) {
+                true => Some(Outcome::Reached),
+                false => outcome(job, &self.deadline).await,
+            };
+            let now_seen = (job.phase(), job.secondary_phase().cloned());
+            let changed = self.seen.as_ref() != Some(&now_seen);
+            if changed {
+                self.seen = Some(now_seen);
+                self.wait.pace.reset();
+            } else {
+                self.wait.pace.back_off();
+            }
+            if outcome.is_some() {
+                self.wait.handle.keep_end(job);
+            }
+            if changed || outcome.is_some() {
+                return Ok(self.observation(clock.now(), outcome));
+            }
+        }
+    }
+
+    fn observation(&self, at: SystemTime, outcome: Option<Outcome>) -> Observation {
+        Observation {
+            job: self.wait.job.clone(),
+            outcome,
+            at,
+            errors: self.patience.errors,
+        }
+    }
+}

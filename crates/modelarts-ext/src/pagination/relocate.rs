@@ -1,0 +1,89 @@
+//! Finds the rows that were read last in a list that has shifted.
+
+use crate::pagination::window::{Window, WindowPlan};
+
+/// Looks at the place where they should be, then before and behind it in turns,
+/// farther and farther.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    /// The row to look at.
+    row: u64,
+    /// The first and the last row that was looked at, while there is more beyond.
+    before: Option<u64>,
+    behind: Option<u64>,
+    backwards: bool,
+}
+
+impl Relocation {
+    pub(crate) fn new(row: u64) -> Self {
+        Self {
+            row,
+            before: Some(row),
+            behind: Some(row),
+            backwards: false,
+        }
+    }
+
+    pub(crate) fn window(&self, frame: &WindowPlan) -> Window {
+        frame.around(self.row)
+    }
+
+    /// Where to look after the window that begins with row `start`, which was in vain:
+    /// `step` rows farther. `more`: whether there are rows behind it. `None`: everything
+    /// has been looked at.
+    pub(crate) fn next(self, start: u64, step: u64, more: bool) -> Option<Self> {
+        let step = step.max(1);
+        let before = self
+            .before
+            .filter(|_| start > 0)
+            .map(|row| row.saturating_sub(step));
+        let behind = self.behind.filter(|_| more).map(|row| row + step);
+        match (before, behind) {
+            (Some(row), _) if !self.backwards || behind.is_none() => Some(Self {
+                row,
+                before: Some(row),
+                behind: self.behind.filter(|_| more),
+                backwards: true,
+            }),
+            (_, Some(row)) => Some(Self {
+                row,
+                before: self.before.filter(|_| start > 0),
+                behind: Some(row),
+                backwards: false,
+            }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use modelarts_api::Offset;
+
+    use super::*;
+
+    fn rows(start: u64, length: u64) -> Vec<u64> {
+        let frame = WindowPlan {
+            meaning: Offset::Record,
+            size: 10,
+            max: 10,
+            overlap: 3,
+        };
+        let mut search = Some(Relocation::new(start));
+        let mut rows = Vec::new();
+        while let Some(at) = search {
+            let window = at.window(&frame);
+            rows.push(window.start);
+            search = at.next(window.start, 5, window.end() <= length);
+        }
+        rows
+    }
+
+    #[test]
+    fn the_whole_list_is_looked_at_from_the_inside_out() {
+        assert_eq!(rows(12, 40), [12, 7, 17, 2, 22, 0, 27, 32]);
+        assert_eq!(rows(12, 12), [12, 7, 2, 0]);
+        assert_eq!(rows(0, 21), [0, 5, 10, 15]);
+        assert_eq!(rows(0, 0), [0]);
+    }
+}

@@ -1,0 +1,309 @@
+//! A list in memory that changes while it is read.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+
+use futures::{TryStreamExt, executor::block_on};
+use modelarts_api::{BoxFuture, Offset, Pagination};
+
+use crate::{
+    error::Error,
+    pagination::{
+        offset::DetectedOffset,
+        page::{self, Page, PageStream, RawPage, ReadOptions, Source},
+    },
+};
+
+/// What happens to a list between two requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// So many rows come in at this part (of 1000) of the list.
+    Insert(usize, usize),
+    /// So many rows go away from there.
+    Delete(usize, usize),
+    /// So many rows from there change places, in a way that this number decides.
+    Shuffle(usize, usize, u64),
+}
+
+/// The rows that the second number of a service counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    /// The rows of the list.
+    Matching,
+    /// Those of the page.
+    OfPage,
+}
+
+/// Rows, shown by their number.
+#[derive(Clone)]
+pub(crate) struct Rows(pub(crate) Vec<u32>);
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rows", self.0.len())
+    }
+}
+
+/// What a list is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// The rows; equal ones next to each other.
+    pub(crate) rows: Rows,
+    /// How many rows without an id are equal.
+    pub(crate) run: u32,
+    pub(crate) meaning: Offset,
+    pub(crate) said: Offset,
+    pub(crate) disputed: bool,
+    pub(crate) max: u32,
+    /// The largest page that the service really makes, and whether it says so.
+    pub(crate) cap: Option<(u32, bool)>,
+    /// The largest offset that the service knows; it takes larger ones for this.
+    pub(crate) last_offset: Option<i64>,
+    pub(crate) total: bool,
+    /// The rows that the second number counts, if there is one.
+    pub(crate) count: Option<Count>,
+    /// The list has conditions.
+    pub(crate) filtered: bool,
+    /// Rows that come, but cannot be read.
+    pub(crate) unreadable: Vec<u32>,
+    /// By how much the service states the total wrongly.
+    pub(crate) total_error: i64,
+    /// The service gives all rows from the offset on, whatever the limit is.
+    pub(crate) ignores_limit: bool,
+    pub(crate) size: u32,
+    pub(crate) in_flight: usize,
+    /// Before each request.
+    pub(crate) changes: Vec<Vec<Change>>,
+    /// How many times a request is polled before it is executed.
+    pub(crate) delays: Vec<u8>,
+}
+
+impl Setting {
+    pub(crate) fn of(rows: u32) -> Self {
+        Self {
+            rows: Rows((0..rows).collect()),
+            run: 3,
+            meaning: Offset::Record,
+            said: Offset::Record,
+            disputed: false,
+            max: 50,
+            cap: None,
+            last_offset: None,
+            total: true,
+            count: None,
+            filtered: false,
+            unreadable: Vec::new(),
+            total_error: 0,
+            ignores_limit: false,
+            size: 50,
+            in_flight: 1,
+            changes: Vec::new(),
+            delays: Vec::new(),
+        }
+    }
+
+    pub(crate) fn pagination(&self) -> Pagination {
+        let mut how = page::pagination("ListTrainingJobs").unwrap();
+        how.offset = self.said;
+        how.disputed = self.disputed;
+        how.max_limit = Some(self.max);
+        how
+    }
+
+    pub(crate) fn reading(&self) -> ReadOptions {
+        let mut reading = ReadOptions::new(self.size);
+        reading.in_flight = self.in_flight;
+        reading
+    }
+
+    pub(crate) fn list<const UNIQUE: bool>(&self) -> (List<UNIQUE>, Arc<Mutex<Table>>) {
+        let table = Arc::new(Mutex::new(Table {
+            stayed: self.rows.0.iter().copied().collect(),
+            rows: self.rows.0.clone(),
+            came: self.rows.0.clone(),
+            next: 999_999,
+            asked: Vec::new(),
+            setting: self.clone(),
+            running: 0,
+            most_running: 0,
+        }));
+        let list = List {
+            table: Arc::clone(&table),
+            run: self.run,
+            filtered: self.filtered,
+            learned: DetectedOffset::default(),
+        };
+        (list, table)
+    }
+
+    pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
+        let (list, table) = self.list::<UNIQUE>();
+        (page::pages(list, self.pagination(), self.reading()), table)
+    }
+
+    pub(crate) fn read<const UNIQUE: bool>(&self) -> (Vec<u32>, Table) {
+        let (pages, table) = self.pages::<UNIQUE>();
+        let rows = block_on(page::rows(pages).try_collect()).unwrap();
+        let table = table.lock().unwrap().clone();
+        (rows, table)
+    }
+}
+
+impl Setting {
+    /// How reading it ends, and after how many requests.
+    pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
+        let (pages, table) = self.pages::<UNIQUE>();
+        let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());
+        let asked = table.lock().unwrap().asked.len();
+        (rows.map_err(|error| error.to_string()), asked)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) rows: Vec<u32>,
+    /// Those that were there all the time.
+    pub(crate) stayed: HashSet<u32>,
+    /// All that ever were there.
+    pub(crate) came: Vec<u32>,
+    pub(crate) next: u32,
+    pub(crate) asked: Vec<(i64, u32)>,
+    pub(crate) setting: Setting,
+    pub(crate) running: usize,
+    pub(crate) most_running: usize,
+}
+
+impl Table {
+    pub(crate) fn change(&mut self, change: Change) {
+        let at = |part: usize, length: usize| (length * part / 1000).min(length);
+        match change {
+            Change::Insert(part, count) => {
+                let at = at(part, self.rows.len());
+                // Equal rows are neighbours.
+                self.next = self.next.next_multiple_of(self.setting.run);
+                for _ in 0..count {
+                    self.rows.insert(at, self.next);
+                    self.came.push(self.next);
+                    self.next += 1;
+                }
+            }
+            Change::Delete(part, count) => {
+                let at = at(part, self.rows.len());
+                let end = (at + count).min(self.rows.len());
+                for row in self.rows.drain(at..end) {
+                    self.stayed.remove(&row);
+                }
+            }
+            Change::Shuffle(part, count, seed) => {
+                let at = at(part, self.rows.len());
+                let end = (at + count).min(self.rows.len());
+                fastrand::Rng::with_seed(seed).shuffle(&mut self.rows[at..end]);
+            }
+        }
+    }
+
+    fn answer(&mut self, offset: i64, limit: u32) -> RawPage<u32> {
+        assert!(self.asked.len() < 5000, "it does not end");
+        let changes = self.setting.changes.get(self.asked.len());
+        for change in changes.cloned().unwrap_or_default() {
+            self.change(change);
+        }
+        self.asked.push((offset, limit));
+        assert!((1..=self.setting.max).contains(&limit), "{limit}");
+        let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
+        let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
+        let most = if self.setting.ignores_limit {
+            usize::MAX
+        } else {
+            used as usize
+        };
+        let start = match self.setting.meaning {
+            Offset::PageIndex => offset * i64::from(used),
+            _ => offset,
+        };
+        let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
+        let total = self.setting.total;
+        let page = rows.take(most).copied();
+        let (unreadable, items): (Vec<u32>, Vec<u32>) =
+            page.partition(|row| self.setting.unreadable.contains(row));
+        RawPage {
+            total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
+            count: self.setting.count.map(|count| match count {
+                Count::Matching => self.rows.len() as i64,
+                Count::OfPage => (items.len() + unreadable.len()) as i64,
+            }),
+            items,
+            limit: match self.setting.cap {
+                Some((_, false)) => None,
+                _ => Some(i64::from(used)),
+            },
+            dropped: unreadable.len(),
+            told: Arc::default(),
+        }
+    }
+}
+
+pub(crate) struct List<const UNIQUE: bool> {
+    pub(crate) table: Arc<Mutex<Table>>,
+    pub(crate) run: u32,
+    pub(crate) filtered: bool,
+    pub(crate) learned: DetectedOffset,
+}
+
+impl<const U: bool> Source for List<U> {
+    type Item = u32;
+
+    fn operation(&self) -> &'static str {
+        "List"
+    }
+
+    fn is_unique(&self) -> bool {
+        U
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<u32>, Error>> {
+        Box::pin(async move {
+            let delay = {
+                let mut table = self.table.lock().unwrap();
+                table.running += 1;
+                table.most_running = table.most_running.max(table.running);
+                let number = table.asked.len() + table.running;
+                let delays = &table.setting.delays;
+                delays.get(number % delays.len().max(1)).copied()
+            };
+            for _ in 0..delay.unwrap_or_default() {
+                let mut first = true;
+                std::future::poll_fn(|context| {
+                    context.waker().wake_by_ref();
+                    if std::mem::take(&mut first) {
+                        std::task::Poll::Pending
+                    } else {
+                        std::task::Poll::Ready(())
+                    }
+                })
+                .await;
+            }
+            let mut table = self.table.lock().unwrap();
+            table.running -= 1;
+            Ok(table.answer(offset, limit))
+        })
+    }
+
+    fn key(&self, item: &u32) -> String {
+        if U {
+            item.to_string()
+        } else {
+            (item / self.run).to_string()
+        }
+    }
+
+    fn learned(&self) -> Option<&DetectedOffset> {
+        Some(&self.learned)
+    }
+}

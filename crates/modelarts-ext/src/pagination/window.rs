@@ -1,0 +1,155 @@
+//! Which rows a request asks for, so that it overlaps with what was read.
+
+use modelarts_api::Offset;
+
+/// The rows that one request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// What to send as `offset`, in the meaning of the service.
+    pub(crate) offset: u64,
+    /// What to send as `limit`.
+    pub(crate) limit: u32,
+    /// The number of the first row.
+    pub(crate) start: u64,
+}
+
+impl Window {
+    /// The number of the row behind the last one.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.limit)
+    }
+}
+
+/// How windows are cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowPlan {
+    pub(crate) meaning: Offset,
+    /// How many new rows a window should bring.
+    pub(crate) size: u32,
+    /// The largest window that the service makes.
+    pub(crate) max: u32,
+    /// How many rows that were read a window should begin with. They show whether
+    /// the list has shifted since.
+    pub(crate) overlap: u32,
+}
+
+impl WindowPlan {
+    /// The window that brings what comes after the first `read` rows.
+    pub(crate) fn after(&self, read: u64) -> Window {
+        self.overlapping(read, self.overlap.min(self.max / 2))
+    }
+
+    /// The same, with another overlap.
+    pub(crate) fn overlapping(&self, read: u64, overlap: u32) -> Window {
+        let overlap = u64::from(overlap).min(read);
+        match self.meaning {
+            Offset::PageIndex => (0..=overlap)
+                .rev()
+                .find_map(|overlap| self.page_after(read, overlap))
+                .unwrap_or_else(|| self.around(read)),
+            _ => Window {
+                offset: read - overlap,
+                limit: self.max.min(self.size.saturating_add(overlap as u32)),
+                start: read - overlap,
+            },
+        }
+    }
+
+    /// Pages begin at multiples of their size, so only some sizes overlap: of those
+    /// that begin at least `overlap` rows before the end of what was read, the one
+    /// that brings the most, and of these the smallest.
+    fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
+        let pages = (1..=self.max).map(|limit| {
+            let offset = (read - overlap) / u64::from(limit);
+            Window {
+                offset,
+                limit,
+                start: offset * u64::from(limit),
+            }
+        });
+        pages.filter(|page| page.end() > read).max_by_key(|page| {
+            let new = (page.end() - read).min(u64::from(self.size));
+            (new, std::cmp::Reverse(page.limit))
+        })
+    }
+
+    /// The largest window that holds this row.
+    pub(crate) fn around(&self, row: u64) -> Window {
+        let limit = u64::from(self.max.max(1));
+        let (offset, start) = match self.meaning {
+            Offset::PageIndex => (row / limit, row / limit * limit),
+            _ => (row, row),
+        };
+        Window {
+            offset,
+            limit: self.max.max(1),
+            start,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(meaning: Offset, size: u32) -> WindowPlan {
+        WindowPlan {
+            meaning,
+            size,
+            max: 50,
+            overlap: 3,
+        }
+    }
+
+    #[test]
+    fn windows_overlap_and_bring_nearly_all_that_fits() {
+        for meaning in [Offset::PageIndex, Offset::Record] {
+            let mut read = 0;
+            let mut windows = 0;
+            while read < 10_000 {
+                let window = frame(meaning, 50).after(read);
+                assert!(window.limit <= 50);
+                assert!(window.start + read.min(3) <= read, "{meaning:?} {read}");
+                assert!(window.end() > read, "{meaning:?} {read}");
+                read = window.end();
+                windows += 1;
+            }
+            // 200 would do without any overlap.
+            assert!(windows <= 260, "{meaning:?} {windows}");
+        }
+    }
+
+    #[test]
+    fn small_pages_bring_what_was_asked_for() {
+        let sizes = |meaning| {
+            let mut read = 0;
+            let windows = (0..5).map(move |_| {
+                let window = frame(meaning, 2).after(read);
+                let new = window.end() - read;
+                read = window.end();
+                (window.start, new)
+            });
+            windows.collect::<Vec<_>>()
+        };
+        let record = [(0, 2), (0, 2), (1, 2), (3, 2), (5, 2)];
+        assert_eq!(sizes(Offset::Record), record);
+        let pages = [(0, 2), (0, 2), (0, 2), (0, 2), (5, 2)];
+        assert_eq!(sizes(Offset::PageIndex), pages);
+    }
+
+    #[test]
+    fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
+        for meaning in [Offset::PageIndex, Offset::Record] {
+            let frame = WindowPlan {
+                max: 1,
+                ..frame(meaning, 50)
+            };
+            let expected = Window {
+                offset: 7,
+                limit: 1,
+                start: 7,
+            };
+            assert_eq!(frame.after(7), expected);
+        }
+    }
+}

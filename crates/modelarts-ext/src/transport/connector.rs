@@ -1,0 +1,118 @@
+//! How requests go to the service: the connector of a client, below signing and retries.
+
+use std::{
+    error::Error as StdError,
+    fmt,
+    sync::{PoisonError, RwLock},
+};
+
+use modelarts_api::BoxFuture;
+use reqwest::{Request, Response};
+
+use crate::error::Error;
+
+/// Sends the requests of a [`Client`](crate::client::Client), each one once.
+///
+/// A connector is below everything that the client does: what it gets is signed, and what
+/// it answers is judged, retried and decoded above it. SigningScheme, retries, time limits and the
+/// limit on the length of an answer are not its concern. A
+/// [builder](crate::client::builder::ClientBuilder::connector) takes one that is not reqwest's, such as a
+/// network that a test makes up.
+///
+/// Providers of credentials (IAM, STS, the metadata service) do not send through it, but with
+/// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
+pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
+    /// Sends one request, and returns the answer as soon as its head is there; the body is
+    /// read from the answer. A redirect is an answer, and must not be followed, because it
+    /// would take the credentials along. The request must not be sent twice.
+    ///
+    /// # Errors
+    /// Why there is no answer. The client decides by the error whether a create may have been
+    /// executed, so [`ConnectorError::NotSent`] must be certain.
+    fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
+
+    /// Closes the connections that are kept open, so that the next request opens a new one.
+    /// Requests that are under way are left alone. The client calls it when an answer belongs
+    /// to another request. The default does nothing, for connectors that keep none.
+    fn reset(&self) {}
+}
+
+/// Why a connector has no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectorError {
+    /// Reqwest failed; its error says whether the request was sent.
+    Http(reqwest::Error),
+    /// The request did not leave this machine, or no connection was made. It was not executed.
+    NotSent(Box<dyn StdError + Send + Sync>),
+    /// The connection broke after the request, or a part of it, was sent. It may have been
+    /// executed.
+    Lost(Box<dyn StdError + Send + Sync>),
+}
+
+impl fmt::Display for ConnectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Http(error) => error.fmt(f),
+            Self::NotSent(error) => write!(f, "the request was not sent: {error}"),
+            Self::Lost(error) => write!(f, "the answer was lost: {error}"),
+        }
+    }
+}
+
+impl StdError for ConnectorError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Http(error) => error.source(),
+            Self::NotSent(error) | Self::Lost(error) => error.source(),
+        }
+    }
+}
+
+impl From<reqwest::Error> for ConnectorError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error)
+    }
+}
+
+/// Makes an HTTP client with the settings of a builder.
+pub(crate) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
+
+/// The connector of a client that is given no other: reqwest, with its connection pool.
+pub(crate) struct ReqwestConnector {
+    http: RwLock<reqwest::Client>,
+    make: Box<MakeHttp>,
+}
+
+impl ReqwestConnector {
+    /// `make` makes clients like `http`, of which each has a pool of its own.
+    pub(crate) fn new(http: reqwest::Client, make: Box<MakeHttp>) -> Self {
+        Self {
+            http: RwLock::new(http),
+            make,
+        }
+    }
+}
+
+impl fmt::Debug for ReqwestConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReqwestConnector")
+    }
+}
+
+impl HttpConnector for ReqwestConnector {
+    fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
+        // A client is replaced whole, so a panic elsewhere leaves a good one.
+        let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
+        let answer = http.execute(request);
+        Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
+    }
+
+    fn reset(&self) {
+        // A pool cannot be emptied, but a new client has a new one.
+        match (self.make)() {
+            Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
+            Err(error) => tracing::warn!(%error, "the connections are not replaced"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A job that is to be made, in the form that the rules read.
+
+use serde_json::Value;
+
+use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_path::Located};
+
+/// The annotations that have an effect.
+pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
+pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
+pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
+pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
+pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
+pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
+
+/// The body, and the cloud whose rules apply to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft<'a> {
+    body: Located<'a>,
+    pub(crate) cloud: Cloud,
+}
+
+/// True for resources in a dedicated pool, or in a federation of pools.
+pub(crate) fn names_pool(resource: &Located<'_>) -> bool {
+    let fields = ["pool_id", "pool_group_id"];
+    fields.iter().any(|name| resource.at(name).is_given())
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(body: &'a Value, cloud: Cloud) -> Self {
+        Self {
+            body: Located::root(body),
+            cloud,
+        }
+    }
+
+    pub(crate) fn root(&self) -> Located<'a> {
+        self.body.clone()
+    }
+
+    pub(crate) fn at(&self, way: &str) -> Located<'a> {
+        self.body.at(way)
+    }
+
+    pub(crate) fn has(&self, way: &str) -> bool {
+        self.at(way).is_given()
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Located<'a> {
+        self.at("metadata.annotations").entry(key)
+    }
+
+    /// True for a job in a dedicated pool, or with a task in one.
+    pub(crate) fn has_pool(&self) -> bool {
+        let tasks = self.at("tasks").items();
+        let mut tasks = tasks.iter().map(|task| task.at("task_resource"));
+        names_pool(&self.at("spec.resource")) || tasks.any(|resource| names_pool(&resource))
+    }
+
+    /// The algorithm of the job, and those of its tasks.
+    pub(crate) fn programs(&self) -> Vec<Located<'a>> {
+        let mut programs = vec![self.at("algorithm")];
+        let tasks = self.at("tasks").items();
+        programs.extend(tasks.iter().map(|task| task.at("algorithm")));
+        programs
+    }
+
+    /// Lists that go by one name: a job has one, and each task two.
+    fn lists(&self, name: &str) -> Vec<Vec<Located<'a>>> {
+        let mut lists = Vec::new();
+        for program in self.programs() {
+            lists.push(program.at(name).items());
+            lists.push(program.at("job_config").at(name).items());
+        }
+        lists
+    }
+
+    pub(crate) fn inputs(&self) -> Vec<Vec<Located<'a>>> {
+        self.lists("inputs")
+    }
+
+    pub(crate) fn outputs(&self) -> Vec<Vec<Located<'a>>> {
+        self.lists("outputs")
+    }
+
+    pub(crate) fn parameters(&self) -> Vec<Vec<Located<'a>>> {
+        self.lists("parameters")
+    }
+
+    /// The value at a place, for a message. A hyper-parameter may be marked as a
+    /// secret.
+    pub(crate) fn offender(&self, place: &Located<'a>) -> Actual {
+        let secret = self.parameters().iter().flatten().any(|parameter| {
+            parameter.at("constraint.sensitive").is_true()
+                && parameter.at("value").path() == place.path()
+        });
+        match secret && place.is_given() {
+            true => Actual::Hidden,
+            false => place.offender(),
+        }
+    }
+
+    /// All inputs and outputs.
+    pub(crate) fn channels(&self) -> Vec<Located<'a>> {
+        let lists = self.inputs().into_iter().chain(self.outputs());
+        lists.flatten().collect()
+    }
+
+    /// True for a job with an algorithm that the service keeps.
+    pub(crate) fn is_stored(&self) -> bool {
+        ["id", "subscription_id", "item_version_id"]
+            .iter()
+            .any(|name| self.at("algorithm").at(name).is_given())
+    }
+
+    /// True for a job that must say what it runs. Jobs that only show logs, tune a model
+    /// of the platform or are made of tasks say it elsewhere.
+    pub(crate) fn runs_code(&self) -> bool {
+        !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.tunes()
+    }
+
+    /// True for a job that tunes a model of the platform.
+    pub(crate) fn tunes(&self) -> bool {
+        self.has("train_type") || self.has("ftjob_config")
+    }
+
+    /// True for a job that must name its code itself.
+    pub(crate) fn brings_code(&self) -> bool {
+        self.runs_code() && !self.is_stored() && self.has("algorithm")
+    }
+}

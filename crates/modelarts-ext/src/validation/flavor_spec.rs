@@ -1,0 +1,174 @@
+//! What a flavor admits.
+
+use serde_json::Value;
+
+use crate::{
+    error::violation::{Report, Warning},
+    validation::{
+        algorithm_spec::AlgorithmSpec,
+        draft::Draft,
+        json_path::Located,
+        rules::{
+            external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
+            resources::OF_POOLS,
+        },
+    },
+};
+
+const NODES: &str = "spec.resource.node_count";
+const FLAVOR: &str = "spec.resource.flavor_id";
+
+/// What a flavor is: its kind, its cards, how many nodes a job may have, its disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlavorSpec {
+    kind: Option<String>,
+    cards: i64,
+    max_nodes: Option<i64>,
+    disk_gb: Option<u64>,
+    /// The flavors that there are, when this one is none of them.
+    instead: Option<String>,
+}
+
+impl FlavorSpec {
+    /// Reads one of the `flavors` of the answer of `ShowTrainingJobFlavors`. What is
+    /// missing forbids nothing.
+    #[must_use]
+    pub fn from_json(flavor: &Value) -> Self {
+        let flavor = Located::root(flavor);
+        let info = flavor.at("flavor_info");
+        let cards = ["gpu.unit_num", "npu.unit_num"].map(|way| number(&info.at(way)));
+        Self {
+            kind: flavor.at("flavor_type").text().map(str::to_owned),
+            cards: cards.into_iter().flatten().max().unwrap_or_default(),
+            max_nodes: number(&flavor.at("max_num")).or_else(|| number(&info.at("max_num"))),
+            disk_gb: number(&info.at("disk.size")).and_then(|size| u64::try_from(size).ok()),
+            instead: None,
+        }
+    }
+
+    /// Picks a flavor out of the whole answer.
+    #[must_use]
+    pub fn find(answer: &Value, id: &str) -> Option<Self> {
+        let flavors = answer.get("flavors")?.as_array()?;
+        let flavor = flavors
+            .iter()
+            .find(|flavor| flavor.get("flavor_id").and_then(Value::as_str) == Some(id))?;
+        Some(Self::from_json(flavor))
+    }
+
+    /// A flavor that is not in the answer. `None` when that says nothing: the answer is
+    /// empty, or only a part of what there is.
+    pub(crate) fn none(answer: &Value) -> Option<Self> {
+        let answer = Located::root(answer);
+        let flavors = answer.at("flavors").items();
+        let ids: Vec<_> = flavors
+            .iter()
+            .filter_map(|flavor| flavor.at("flavor_id").text())
+            .collect();
+        let total = number(&answer.at("total_count")).and_then(|count| usize::try_from(count).ok());
+        let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= flavors.len());
+        is_whole.then(|| Self {
+            instead: Some(ids.join(", ")),
+            ..Self::default()
+        })
+    }
+
+    /// The size of the disk at `/cache`, in GB.
+    #[must_use]
+    pub fn disk_gb(&self) -> Option<u64> {
+        self.disk_gb
+    }
+
+    /// Finds what the flavor does not admit, and what of it the algorithm does not.
+    pub(crate) fn check(
+        &self,
+        draft: &Draft<'_>,
+        algorithm: Option<&AlgorithmSpec>,
+        report: &mut Report,
+    ) {
+        if let Some(instead) = &self.instead {
+            let flavor = draft.at(FLAVOR);
+            // The list is that of the public pool, and no document says that it has these.
+            if flavor.text().is_some_and(|id| id.starts_with(OF_POOLS)) {
+                return;
+            }
+            report.add(
+                FLAVOR_EXISTS.basis,
+                flavor.path(),
+                flavor.offender(),
+                "the public pool has the flavor",
+                format!("choose one that there is: {instead}"),
+            );
+            return;
+        }
+        let nodes = draft.at(NODES);
+        let count = nodes.whole().unwrap_or(1);
+        if let Some(most) = self.max_nodes
+            && count > most
+        {
+            report.add(
+                NODES_OF_FLAVOR.basis,
+                nodes.path(),
+                nodes.offender(),
+                match most {
+                    1 => "the flavor has one node: it is not for distributed jobs".to_owned(),
+                    most => format!("the flavor admits at most {most} nodes"),
+                },
+                "ask for fewer nodes, or choose another flavor",
+            );
+        }
+        for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
+            let (place, is) = match requirement.key.as_str() {
+                "flavor_type" => (draft.at(FLAVOR), self.kind.as_deref()),
+                "device_distributed_mode" => (draft.at(FLAVOR), Some(mode(self.cards > 1))),
+                "host_distributed_mode" => (draft.at(NODES), Some(mode(count > 1))),
+                _ => continue,
+            };
+            let admits = |is: &str| {
+                requirement.values.is_empty()
+                    || requirement.values.iter().any(|value| {
+                        // What is made for several runs on one, too.
+                        value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
+                    })
+            };
+            if is.is_some_and(|is| !admits(is)) {
+                report.add(
+                    FLAVOR_FITS_ALGORITHM.basis,
+                    place.path(),
+                    place.offender(),
+                    format!(
+                        "the algorithm needs {} {}, and this is {}",
+                        requirement.key,
+                        requirement.values.join(" or "),
+                        is.unwrap_or_default(),
+                    ),
+                    "choose what the algorithm needs",
+                );
+            }
+        }
+        let logs = draft.at("spec.log_export_path.obs_url");
+        let kept = self
+            .kind
+            .as_deref()
+            .is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
+        if logs.is_given() && !kept {
+            report.warnings.push(Warning::new(
+                logs.path(),
+                logs.offender(),
+                "keeping logs is offered for CPU and GPU flavors only",
+            ));
+        }
+    }
+}
+
+/// Numbers come as text, too.
+fn number(place: &Located<'_>) -> Option<i64> {
+    place.whole().or_else(|| place.text()?.parse().ok())
+}
+
+fn mode(several: bool) -> &'static str {
+    match several {
+        true => "multiple",
+        false => "singular",
+    }
+}

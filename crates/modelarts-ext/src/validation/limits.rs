@@ -1,0 +1,385 @@
+//! The limits of single fields, as the description states them.
+//!
+//! They come from the tables that are generated from the description: which fields
+//! there are ([`FIELDS`]), and what limits they have ([`LIMITS`]). Nothing is
+//! listed here but what the tables cannot say: codes, words for patterns, and the
+//! few fields about which another document knows better.
+
+use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
+use serde_json::Value;
+
+use crate::{
+    error::violation::{Actual, Report, Violation, Warning},
+    validation::json_path::{Located, general},
+};
+
+/// The schema of the body.
+pub(crate) const BODY: &str = "CreateTrainingJobRequest";
+
+/// The code that most broken limits are refused with.
+pub(crate) const INVALID: &str = "ModelArts.2788";
+
+/// The fields of a schema.
+pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
+    FIELDS.iter().filter(move |field| field.schema == schema)
+}
+
+/// Codes that are not [`INVALID`].
+const CODES: &[(&str, &str)] = &[
+    ("algorithm.parameters[].constraint.type", "ModelArts.2825"),
+    ("spec.schedule_policy.priority", "ModelArts.2816"),
+];
+
+/// Limits that the rules between fields say in other words, with other codes, or as
+/// advice: schema and field.
+const LEFT_TO_RULES: &[(&str, &str)] = &[
+    (BODY, "kind"),
+    // No document says if it may be /home itself.
+    ("JobAlgorithmRequest", "local_code_dir"),
+    ("TaskAlgorithmRequest", "local_code_dir"),
+    ("JobEngineRequest", "run_user"),
+    ("TaskEngineRequest", "run_user"),
+    ("SchedulePolicyRequest", "priority"),
+];
+
+/// A field that some jobs do without, whatever the description requires: a rule knows
+/// which.
+const NEEDED_BY_RULES: (&str, &str) = ("InputRequest", "name");
+
+pub(crate) fn is_left_to_rules(schema: &str, name: &str) -> bool {
+    LEFT_TO_RULES.contains(&(schema, name))
+}
+
+/// Lists of values that are complete: the description closes the first three, and a code of
+/// the service names the cause of the last. Of others the service may learn more; a job with
+/// the runtime type `production` was taken when only `debug` was documented.
+const CLOSED: &[(&str, &str)] = &[
+    ("NodeSelectorRequirementRequest", "operator"),
+    ("RetentionPolicyRequest", "policy"),
+    ("I18nDescriptionRequest", "language"),
+    ("ParameterConstraintRequest", "type"),
+];
+
+/// The end of the warning about a value that no document lists.
+const AS_DOCUMENTED: &str =
+    "as far as documents say (the service may know more); check the spelling";
+
+/// Patterns in words.
+const WORDS: &[(&str, &str)] = &[
+    ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -"),
+    ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
+];
+
+/// Finds every field below `place` that breaks a limit.
+pub(crate) fn check(schema: &str, place: &Located<'_>, report: &mut Report) {
+    for field in fields(schema) {
+        let here = place.at(field.name);
+        match here.value() {
+            None => missing(field, &here, report),
+            Some(Value::String(text)) if text.is_empty() => missing(field, &here, report),
+            Some(_) => check_shape(field.shape, schema, field.name, &here, report),
+        }
+    }
+}
+
+fn missing(field: &Field, place: &Located<'_>, report: &mut Report) {
+    if field.required && (field.schema, field.name) != NEEDED_BY_RULES {
+        report.violations.push(Violation::new(
+            place.path(),
+            Actual::Missing,
+            "it is required",
+            Some(code(place.path())),
+            "give it",
+        ));
+    }
+}
+
+fn check_shape(shape: Shape, schema: &str, name: &str, place: &Located<'_>, report: &mut Report) {
+    let Some(value) = place.value() else {
+        return;
+    };
+    if !fits(shape, value) {
+        report.violations.push(Violation::new(
+            place.path(),
+            place.offender(),
+            wanted(shape),
+            Some(code(place.path())),
+            "change its type",
+        ));
+        return;
+    }
+    let rules = rules(schema, name);
+    let left = is_left_to_rules(schema, name);
+    if !left && rules.iter().any(|rule| breaks(value, rule)) {
+        report.violations.push(Violation::new(
+            place.path(),
+            place.offender(),
+            in_words(schema, name),
+            Some(code(place.path())),
+            "change it so that it keeps to the limit",
+        ));
+    }
+    match shape {
+        Shape::OneOf(values) => {
+            let known = value.as_str().is_some_and(|text| values.contains(&text));
+            if left || known {
+            } else if CLOSED.contains(&(schema, name.trim_end_matches("[]"))) {
+                report.violations.push(Violation::new(
+                    place.path(),
+                    place.offender(),
+                    one_of(values),
+                    Some(code(place.path())),
+                    "choose one of them",
+                ));
+            } else {
+                report.warnings.push(Warning::new(
+                    place.path(),
+                    place.offender(),
+                    format!("must be {} {AS_DOCUMENTED}", one_of(values)),
+                ));
+            }
+        }
+        Shape::Integer if !value.is_i64() && !value.is_u64() => {
+            report.violations.push(Violation::new(
+                place.path(),
+                place.offender(),
+                "a whole number",
+                Some(code(place.path())),
+                "round it",
+            ));
+        }
+        Shape::Object(inner) => check(inner, place, report),
+        Shape::List(inner) => {
+            let name = format!("{name}[]");
+            for item in place.items() {
+                check_shape(*inner, schema, &name, &item, report);
+            }
+        }
+        Shape::Map(inner) => {
+            let name = format!("{name}{{}}");
+            for (_, entry) in place.entries() {
+                check_shape(*inner, schema, &name, &entry, report);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Finds the fields below `place` that no document names.
+pub(crate) fn unknown<'a>(shape: Shape, place: &Located<'a>, found: &mut Vec<Located<'a>>) {
+    match (shape, place.value()) {
+        (Shape::Object(schema), Some(Value::Object(members))) => {
+            for name in members.keys() {
+                let here = place.at_name(name);
+                match fields(schema).find(|field| field.name == name) {
+                    Some(field) => unknown(field.shape, &here, found),
+                    None => found.push(here),
+                }
+            }
+        }
+        (Shape::List(inner), Some(Value::Array(_))) => {
+            for item in place.items() {
+                unknown(*inner, &item, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// True for a value of the type that the shape names. Builders send no others; a copied
+/// job may have them.
+fn fits(shape: Shape, value: &Value) -> bool {
+    match shape {
+        Shape::Text | Shape::OneOf(_) => value.is_string(),
+        Shape::Integer | Shape::Number => value.is_number(),
+        Shape::Boolean => value.is_boolean(),
+        Shape::List(_) => value.is_array(),
+        Shape::Object(_) | Shape::Map(_) => value.is_object(),
+        _ => true,
+    }
+}
+
+/// A shape in words.
+pub(crate) fn wanted(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Text | Shape::OneOf(_) => "text",
+        Shape::Integer => "a whole number",
+        Shape::Number => "a number",
+        Shape::Boolean => "true or false",
+        Shape::List(_) => "a list",
+        _ => "an object",
+    }
+}
+
+fn code(path: &str) -> &'static str {
+    let path = general(path);
+    CODES
+        .iter()
+        .find(|(field, _)| *field == path)
+        .map_or(INVALID, |(_, code)| code)
+}
+
+/// The limits of a field.
+fn rules(schema: &str, name: &str) -> Vec<Rule> {
+    LIMITS
+        .iter()
+        .filter(|limit| limit.schema == schema && limit.field == name)
+        .map(|limit| limit.rule)
+        .collect()
+}
+
+fn breaks(value: &Value, rule: &Rule) -> bool {
+    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+    let characters = || value.as_str().map(|text| count(text.chars().count()));
+    let elements = || value.as_array().map(|items| count(items.len()));
+    let entries = || value.as_object().map(|members| count(members.len()));
+    let keeps = match *rule {
+        Rule::MinLength(least) => characters().is_none_or(|n| n >= least),
+        Rule::MaxLength(most) => characters().is_none_or(|n| n <= most),
+        Rule::Pattern(pattern) => value.as_str().is_none_or(|text| matches(pattern, text)),
+        Rule::Minimum(least) => value.as_f64().is_none_or(|n| n >= least),
+        Rule::Maximum(most) => value.as_f64().is_none_or(|n| n <= most),
+        Rule::ExclusiveMinimum(bound) => value.as_f64().is_none_or(|n| n > bound),
+        Rule::ExclusiveMaximum(bound) => value.as_f64().is_none_or(|n| n < bound),
+        Rule::MinItems(least) => elements().is_none_or(|n| n >= least),
+        Rule::MaxItems(most) => elements().is_none_or(|n| n <= most),
+        Rule::UniqueItems => value.as_array().is_none_or(|items| {
+            let repeated = |(index, item): (usize, &Value)| items[..index].contains(item);
+            !items.iter().enumerate().any(repeated)
+        }),
+        Rule::MinProperties(least) => entries().is_none_or(|n| n >= least),
+        Rule::MaxProperties(most) => entries().is_none_or(|n| n <= most),
+        // A kind of limit that this crate does not know is left to the service.
+        _ => true,
+    };
+    !keeps
+}
+
+/// A pattern that cannot be compiled here is left to the service; a test sees to it
+/// that there is none.
+fn matches(pattern: &str, text: &str) -> bool {
+    regress::Regex::new(pattern).map_or(true, |pattern| pattern.find(text).is_some())
+}
+
+/// `one of a, b, c`.
+pub(crate) fn one_of(values: &[&str]) -> String {
+    match values {
+        [only] => (*only).to_owned(),
+        values => format!("one of {}", values.join(", ")),
+    }
+}
+
+/// Units of numbers.
+const UNITS: &[(&str, &str, &str)] = &[
+    ("AutoStopRequest", "duration", "hours"),
+    ("ReservedTimeRequest", "duration", "hours"),
+];
+
+/// The limits of a field in words; empty when there are none.
+pub(crate) fn in_words(schema: &str, name: &str) -> String {
+    let words = words(&rules(schema, name));
+    let mut units = UNITS.iter();
+    match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
+        Some((_, _, unit)) => format!("{words} {unit}"),
+        None => words,
+    }
+}
+
+fn words(rules: &[Rule]) -> String {
+    let mut words = Vec::new();
+    let pattern = rules.iter().find_map(|rule| match rule {
+        Rule::Pattern(pattern) => Some(*pattern),
+        _ => None,
+    });
+    let known = pattern.and_then(|pattern| WORDS.iter().find(|(known, _)| *known == pattern));
+    let in_pattern = known.is_some_and(|(pattern, _)| pattern.contains("{1,"));
+
+    let mut least = None;
+    let mut most = None;
+    for rule in rules {
+        match *rule {
+            Rule::MinLength(n) if n > 0 && !in_pattern => least = Some((n, "characters")),
+            Rule::MaxLength(n) if !in_pattern => most = Some((n, "characters")),
+            Rule::MinItems(n) => least = Some((n, "elements")),
+            Rule::MaxItems(n) => most = Some((n, "elements")),
+            Rule::MinProperties(n) => least = Some((n, "entries")),
+            Rule::MaxProperties(n) => most = Some((n, "entries")),
+            Rule::UniqueItems => words.push("all different".to_owned()),
+            Rule::ExclusiveMinimum(n) => words.push(format!("more than {n}")),
+            Rule::ExclusiveMaximum(n) => words.push(format!("less than {n}")),
+            _ => {}
+        }
+    }
+    words.extend(match (least, most) {
+        (Some((a, what)), Some((b, _))) if a == b => Some(format!("exactly {a} {what}")),
+        (Some((a, _)), Some((b, what))) => Some(format!("{a} to {b} {what}")),
+        (Some((a, what)), None) => Some(format!("at least {a} {what}")),
+        (None, Some((b, what))) => Some(format!("at most {b} {what}")),
+        (None, None) => None,
+    });
+    let number = |wanted: fn(&Rule) -> Option<f64>| rules.iter().find_map(wanted);
+    let least = number(|rule| match rule {
+        Rule::Minimum(n) => Some(*n),
+        _ => None,
+    });
+    let most = number(|rule| match rule {
+        Rule::Maximum(n) => Some(*n),
+        _ => None,
+    });
+    words.extend(match (least, most) {
+        (Some(a), Some(b)) => Some(format!("{a} to {b}")),
+        (Some(a), None) => Some(format!("{a} or more")),
+        (None, Some(b)) => Some(format!("{b} or less")),
+        (None, None) => None,
+    });
+    words.extend(match (known, pattern) {
+        (Some((_, words)), _) => Some((*words).to_owned()),
+        (None, Some(pattern)) => Some(format!("matching {pattern}")),
+        (None, None) => None,
+    });
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_said_in_words() {
+        let said = in_words;
+        assert_eq!(
+            said("JobMetadataRequest", "name"),
+            "1 to 64 letters, digits, _ and -"
+        );
+        assert_eq!(
+            said("JobMetadataRequest", "description"),
+            "at most 256 characters"
+        );
+        assert_eq!(said("AutoStopRequest", "duration"), "1 to 72 hours");
+        assert_eq!(said("JobResourceRequest", "node_count"), "1 or more");
+        assert_eq!(said("ContainerFlavorRequest", "mem_size"), "more than 0");
+        assert_eq!(
+            said("JobAlgorithmRequest", "environments"),
+            "at most 100 entries"
+        );
+        assert_eq!(
+            said("JobAlgorithmRequest", "environments{}"),
+            "at most 4096 characters"
+        );
+        assert_eq!(said("ExecMetricsRequest", "command"), "exactly 2 elements");
+        assert_eq!(
+            said("ExecMetricsRequest", "command[]"),
+            "1 to 256 characters, only letters, digits and -_./"
+        );
+        assert_eq!(said("JobMetadataRequest", "workspace_id"), "");
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        for limit in LIMITS {
+            if let Rule::Pattern(pattern) = limit.rule {
+                assert!(regress::Regex::new(pattern).is_ok(), "{pattern}");
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What the documents recommend. A job that does otherwise runs all the same, so
+//! these are warnings.
+
+use modelarts_api::Shape;
+
+use crate::{
+    error::violation::{Actual, Warning},
+    validation::{
+        draft::{Draft, INSIGHT, JUPYTER, RETRIES, TENSORBOARD},
+        json_path::Located,
+        limits::{self, BODY},
+        obs_path::ObsPath,
+        rules::annotations::SWITCHES,
+    },
+};
+
+/// All of them.
+const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
+    names_of_channels,
+    names_that_meet,
+    empty_outputs,
+    empty_logs,
+    undocumented_predownload,
+    highest_priority,
+    what_the_service_fills_in,
+    without_effect,
+    misspelt_annotations,
+    unknown_fields,
+    local_paths,
+    servers_of_volumes,
+    searches_for_nothing,
+];
+
+pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    for recommendation in RECOMMENDATIONS {
+        recommendation(draft, found);
+    }
+}
+
+fn warn(found: &mut Vec<Warning>, place: &Located<'_>, advice: impl Into<String>) {
+    found.push(Warning::new(place.path(), place.offender(), advice.into()));
+}
+
+/// The names that the guide recommends, and that most scripts use. Algorithms that
+/// the service keeps have names of their own, and models that are tuned need none.
+fn names_of_channels(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    if draft.is_stored() || draft.tunes() {
+        return;
+    }
+    for (list, name, what) in [
+        ("algorithm.inputs", "data_url", "input"),
+        ("algorithm.outputs", "train_url", "output"),
+    ] {
+        let channels = draft.at(list).items();
+        let names: Vec<_> = channels.iter().map(|channel| channel.at("name")).collect();
+        if let Some(first) = names.first()
+            && !names.iter().any(|place| place.is(name))
+        {
+            warn(
+                found,
+                first,
+                format!("{name} is the recommended name of an {what}"),
+            );
+        }
+    }
+}
+
+/// Channels and hyper-parameters both become `--<name>`.
+fn names_that_meet(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut seen: Vec<&str> = Vec::new();
+    for list in ["inputs", "outputs", "parameters"] {
+        let places = draft.at("algorithm").at(list).items();
+        let names: Vec<_> = places
+            .iter()
+            .filter(|place| !place.at("access_method").is("env"))
+            .map(|place| place.at("name"))
+            .collect();
+        for name in &names {
+            if let Some(text) = name.text()
+                && seen.contains(&text)
+            {
+                warn(
+                    found,
+                    name,
+                    "an input, an output or a hyper-parameter of this name becomes the same argument",
+                );
+            }
+        }
+        seen.extend(names.iter().filter_map(Located::text));
+    }
+}
+
+/// Paths in OBS that hold something already: code and inputs.
+fn filled<'a>(draft: &Draft<'a>) -> Vec<ObsPath<'a>> {
+    let inputs = draft.at("algorithm.inputs").items();
+    let inputs = inputs.iter().map(|input| input.at("remote.obs.obs_url"));
+    inputs
+        .chain([draft.at("algorithm.code_dir")])
+        .filter_map(|place| ObsPath::parse(place.text()?))
+        .collect()
+}
+
+fn empty_outputs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled(draft);
+    for output in draft.at("algorithm.outputs").items() {
+        let place = output.at("remote.obs.obs_url");
+        let Some(path) = place.text().and_then(ObsPath::parse) else {
+            continue;
+        };
+        // To go on with an earlier run is to use a directory that is not empty.
+        if !output.at("prefetch_to_local").is_true() {
+            look(found, &place, &path, &taken, "an output");
+        }
+        taken.push(path);
+    }
+}
+
+fn empty_logs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled(draft);
+    let outputs = draft.at("algorithm.outputs").items();
+    let outputs: Vec<_> = outputs
+        .iter()
+        .map(|output| output.at("remote.obs.obs_url"))
+        .collect();
+    taken.extend(
+        outputs
+            .iter()
+            .filter_map(|place| ObsPath::parse(place.text()?)),
+    );
+    let place = draft.at("spec.log_export_path.obs_url");
+    if let Some(path) = place.text().and_then(ObsPath::parse) {
+        look(found, &place, &path, &taken, "the logs");
+    }
+}
+
+fn look(
+    found: &mut Vec<Warning>,
+    place: &Located<'_>,
+    path: &ObsPath<'_>,
+    taken: &[ObsPath<'_>],
+    what: &str,
+) {
+    if path.is_bucket() {
+        warn(
+            found,
+            place,
+            format!("an empty folder is recommended for {what}, not a whole bucket"),
+        );
+    } else if taken.iter().any(|other| other.overlaps(path)) {
+        warn(
+            found,
+            place,
+            format!(
+                "an empty folder is recommended for {what}; this one meets code, data or another output"
+            ),
+        );
+    }
+}
+
+fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    for output in draft.at("algorithm.outputs").items() {
+        let predownload = output.at("prefetch_to_local");
+        if predownload.is_true() {
+            warn(
+                found,
+                &predownload,
+                "no document names the field for predownload; see to it that the files are there",
+            );
+        }
+    }
+}
+
+fn highest_priority(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let priority = draft.at("spec.schedule_policy.priority");
+    if priority.whole() == Some(3) {
+        warn(found, &priority, "priority 3 needs a permission of its own");
+    }
+}
+
+fn what_the_service_fills_in(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let name = draft.at("algorithm.name");
+    let inputs = draft.inputs().into_iter().flatten();
+    let derived = inputs.map(|input| input.at("remote.dataset.obs_url"));
+    for place in derived.chain([name]).filter(Located::is_given) {
+        warn(found, &place, "the service fills this in; leave it out");
+    }
+}
+
+fn without_effect(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let code = draft.at("algorithm.code_dir").text();
+    let directory = draft.at("algorithm.local_code_dir");
+    if directory.is_given() && code.is_some_and(|path| path.starts_with("file://")) {
+        warn(
+            found,
+            &directory,
+            "it has no effect on code that lies in the image",
+        );
+    }
+}
+
+/// Other annotations are kept by the service, and have no effect.
+fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    const FURTHER: [&str; 6] = [
+        "job_template",
+        "key_task",
+        "fault-tolerance/pod-retry-num",
+        "fault-tolerance/hccl_op_retry",
+        "performance_diagnosis_enabled",
+        "record/code-dir",
+    ];
+    let known = SWITCHES
+        .iter()
+        .chain([&RETRIES, &JUPYTER, &TENSORBOARD, &INSIGHT])
+        .chain(&FURTHER);
+    for (key, place) in draft.at("metadata.annotations").entries() {
+        if known.clone().any(|known| *known == key) {
+            continue;
+        }
+        if let Some(nearest) = nearest(key, known.clone().copied()) {
+            warn(
+                found,
+                &place,
+                format!("no such annotation is known; did you mean {nearest}?"),
+            );
+        }
+    }
+}
+
+/// Copied jobs bring them along. What they hold may be a secret.
+fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut fields = Vec::new();
+    limits::unknown(Shape::Object(BODY), &draft.root(), &mut fields);
+    found.extend(fields.iter().map(|field| {
+        Warning::new(
+            field.path(),
+            Actual::Field,
+            "no document names this field; it is sent as it is",
+        )
+    }));
+}
+
+/// Where paths on a machine begin. Such a path reads as one in OBS, in the bucket of this name.
+const LOCAL: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
+
+fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let channels = draft.channels().into_iter();
+    let mut paths: Vec<_> = channels
+        .map(|place| place.at("remote.obs.obs_url"))
+        .collect();
+    for program in draft.programs() {
+        paths.extend(["code_dir", "boot_file"].map(|name| program.at(name)));
+    }
+    paths.push(draft.at("spec.log_export_path.obs_url"));
+    for place in paths {
+        let steps = place.text().and_then(|path| path.strip_prefix('/'));
+        let bucket = steps.and_then(|steps| steps.split('/').next());
+        if let Some(bucket) = bucket.filter(|bucket| LOCAL.contains(bucket)) {
+            warn(
+                found,
+                &place,
+                format!(
+                    "this is the bucket {bucket} in OBS, not a path on a machine; write obs:// if \
+                     that is meant, or upload the files"
+                ),
+            );
+        }
+    }
+}
+
+fn servers_of_volumes(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    for volume in draft.at("spec.volumes").items() {
+        let server = volume.at("nfs.nfs_server_path");
+        let has_path = |text: &str| {
+            text.split_once(":/")
+                .is_some_and(|(host, _)| !host.is_empty())
+        };
+        if server.text().is_some_and(|text| !has_path(text)) {
+            warn(
+                found,
+                &server,
+                "a file system is named by its server and a path, such as 10.0.0.5:/share",
+            );
+        }
+    }
+}
+
+fn searches_for_nothing(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let search = draft.at("algorithm.policies.auto_search");
+    let varied = search.at("search_params");
+    if search.at("reward_attrs").is_given() && !varied.is_given() {
+        found.push(Warning::new(
+            varied.path(),
+            Actual::Missing,
+            "the search varies nothing; say what it varies, or leave it out",
+        ));
+    }
+}
+
+/// The known name that a misspelt one most likely means.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|known| {
+            (
+                strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()),
+                known,
+            )
+        })
+        // Below this, words have little more than letters in common.
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}

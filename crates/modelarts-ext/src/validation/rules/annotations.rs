@@ -1,0 +1,81 @@
+//! Rules on the kind of job, its annotations and its environment variables.
+
+use crate::validation::{
+    draft::{Draft, HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+    json_path::Located,
+};
+
+/// The longest name of a variable.
+const LONGEST_NAME: usize = 8192;
+/// The annotations that are switched on with `true`.
+pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
+
+pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let kind = draft.at("kind");
+    let known = |kind: &str| draft.cloud.kinds().contains(&kind);
+    // That it is there is a limit of the field itself.
+    kind.text()
+        .is_some_and(|text| !known(text))
+        .then_some(kind)
+        .into_iter()
+        .collect()
+}
+
+pub(crate) fn retries<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let number = draft.annotation(RETRIES);
+    let most = draft.cloud.retries();
+    let right = |text: &str| text.parse().is_ok_and(|n: i64| (1..=most).contains(&n));
+    let wrong = number.value().is_some() && !number.text().is_some_and(right);
+    wrong.then_some(number).into_iter().collect()
+}
+
+pub(crate) fn switches<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let switches = SWITCHES.iter().map(|key| draft.annotation(key));
+    switches
+        .filter(|place| place.value().is_some() && !place.is("true") && !place.is("false"))
+        .collect()
+}
+
+pub(crate) fn hang_retry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let number = draft.annotation(RETRIES);
+    let wrong = draft.annotation(HANG_RETRY).is("true") && number.value().is_none();
+    wrong.then_some(number).into_iter().collect()
+}
+
+pub(crate) fn template<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let template = draft.annotation("job_template");
+    let wrong = template
+        .text()
+        .is_some_and(|text| !["Template RL", "Template DL"].contains(&text));
+    wrong.then_some(template).into_iter().collect()
+}
+
+fn variables<'a>(draft: &Draft<'a>) -> Vec<(&'a str, Located<'a>)> {
+    let programs = draft.programs().into_iter();
+    programs
+        .flat_map(|program| program.at("environments").entries())
+        .collect()
+}
+
+/// Whether a program can be given a variable of this name.
+pub(crate) fn is_variable(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+pub(crate) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    variables(draft)
+        .into_iter()
+        .filter(|(name, _)| !is_variable(name) || name.len() > LONGEST_NAME)
+        .map(|(_, place)| place)
+        .collect()
+}
+
+pub(crate) fn references<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    variables(draft)
+        .into_iter()
+        .map(|(_, place)| place)
+        .filter(|place| place.text().is_some_and(|text| text.contains('$')))
+        .collect()
+}

@@ -1,0 +1,144 @@
+//! Rules on inputs and outputs, and on every path in OBS.
+
+use crate::validation::{
+    draft::Draft,
+    json_path::{Located, repeated, repeated_paths},
+    obs_path::ObsPath,
+    rules::{annotations::is_variable, code::is_plain, parameters::is_name},
+};
+
+/// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
+/// of the field itself, but for those in their `job_config`.
+pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    if draft.tunes() {
+        return Vec::new();
+    }
+    let inputs = draft.inputs().into_iter().flatten();
+    inputs
+        .filter(|input| !input.path().starts_with("tasks") || input.path().contains("job_config"))
+        .map(|input| input.at("name"))
+        .filter(|name| !name.is_given())
+        .collect()
+}
+
+pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let names = draft
+        .channels()
+        .into_iter()
+        .map(|channel| channel.at("name"));
+    // That there is one is another rule, or a limit of the field itself.
+    names
+        .filter(|name| name.text().is_some_and(|text| !is_name(text)))
+        .collect()
+}
+
+pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let lists = draft.inputs().into_iter().chain(draft.outputs());
+    lists
+        .flat_map(|list| repeated(list.iter().map(|channel| channel.at("name"))))
+        .collect()
+}
+
+pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    // The inputs and outputs of one program share its file system.
+    let programs = draft.inputs().into_iter().zip(draft.outputs());
+    programs
+        .flat_map(|(inputs, outputs)| {
+            let channels = inputs.into_iter().chain(outputs);
+            repeated_paths(channels.map(|channel| channel.at("local_dir")))
+        })
+        .collect()
+}
+
+pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let places = draft
+        .channels()
+        .into_iter()
+        .map(|channel| channel.at("local_dir"));
+    places
+        .filter(|place| place.text().is_some_and(|path| !is_plain(path)))
+        .collect()
+}
+
+pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let channels = draft.channels().into_iter();
+    channels
+        .filter(|channel| channel.at("access_method").is("env"))
+        .map(|channel| channel.at("name"))
+        // A name that is none at all breaks another rule.
+        .filter(|name| {
+            name.text()
+                .is_some_and(|text| is_name(text) && !is_variable(text))
+        })
+        .collect()
+}
+
+pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let remotes = draft
+        .inputs()
+        .into_iter()
+        .flatten()
+        .map(|input| input.at("remote"));
+    remotes
+        .filter(|remote| {
+            remote.value().is_some()
+                && remote.at("obs").value().is_some() == remote.at("dataset").value().is_some()
+        })
+        .collect()
+}
+
+pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let inputs = draft.inputs().into_iter().flatten();
+    inputs
+        .map(|input| input.at("remote.dataset"))
+        .filter(|dataset| dataset.value().is_some() && !dataset.at("service_type").is("V3"))
+        .map(|dataset| dataset.at("version_id"))
+        .filter(|version| !version.is_given())
+        .collect()
+}
+
+pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let inputs = draft.inputs().into_iter().flatten();
+    inputs
+        .filter(|input| input.path().starts_with("tasks"))
+        .map(|input| input.at("remote.dataset"))
+        .filter(Located::is_given)
+        .collect()
+}
+
+/// Not those of a search by files: the service takes `/config/search.yaml` where there is
+/// no such bucket.
+pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let mut paths = Vec::new();
+    for program in draft.programs() {
+        // Code may lie in the image: file://.
+        let code = ["code_dir", "boot_file"].map(|name| program.at(name));
+        let in_image =
+            |place: &Located<'_>| place.text().is_some_and(|text| text.starts_with("file://"));
+        paths.extend(code.into_iter().filter(|place| !in_image(place)));
+    }
+    paths.extend(
+        [
+            "algorithm.summary.log_dir.pfs.pfs_path",
+            "spec.log_export_path.obs_url",
+            "spec.output_model.obs.obs_path",
+        ]
+        .map(|way| draft.at(way)),
+    );
+    let channels = draft.channels().into_iter();
+    paths.extend(channels.map(|channel| channel.at("remote.obs.obs_url")));
+    for task in draft.at("tasks").items() {
+        paths.push(task.at("log_export_path.obs_url"));
+    }
+    for volume in draft.at("spec.volumes").items() {
+        paths.extend(["pfs.pfs_path", "obs.obs_path"].map(|way| volume.at(way)));
+    }
+    paths
+        .into_iter()
+        .filter(|place| {
+            place
+                .text()
+                .is_some_and(|text| ObsPath::parse(text).is_none())
+        })
+        .collect()
+}

@@ -1,0 +1,331 @@
+//! Rules on the code of a job and the engine or image that it runs in.
+
+use crate::{
+    config::cloud::Cloud,
+    validation::{
+        draft::Draft,
+        json_path::{Located, one},
+        obs_path::ObsPath,
+    },
+};
+
+pub(crate) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    one(draft.has("tasks") && draft.has("spec"), draft.at("tasks"))
+}
+
+pub(crate) fn something<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    one(
+        draft.runs_code() && !draft.has("algorithm"),
+        draft.at("algorithm"),
+    )
+}
+
+pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let [subscription, version] =
+        ["algorithm.subscription_id", "algorithm.item_version_id"].map(|name| draft.at(name));
+    match (subscription.is_given(), version.is_given()) {
+        (true, false) => vec![version],
+        (false, true) => vec![subscription],
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let subscription = draft.at("algorithm.subscription_id");
+    one(
+        draft.has("algorithm.id") && subscription.is_given(),
+        subscription,
+    )
+}
+
+pub(crate) fn stored_code<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    beside_stored(draft, ["code_dir", "boot_file"])
+}
+
+pub(crate) fn stored_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    beside_stored(draft, ["command", "engine"])
+}
+
+/// The first of these fields that is given beside a stored algorithm: one warning is
+/// about all of them.
+fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
+    let fields = names.map(|name| draft.at("algorithm").at(name));
+    let given = fields.into_iter().find(Located::is_given);
+    given.filter(|_| draft.is_stored()).into_iter().collect()
+}
+
+pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let programs = draft.programs().into_iter();
+    programs
+        .filter(|program| program.at("boot_file").is_given())
+        .map(|program| program.at("code_dir"))
+        .filter(|directory| !directory.is_given())
+        .collect()
+}
+
+/// True where an engine of the platform is named, which an image may then replace.
+fn names_engine(draft: &Draft<'_>) -> bool {
+    ["engine_id", "engine_name"]
+        .iter()
+        .any(|name| draft.at("algorithm.engine").at(name).is_given())
+}
+
+pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    // An image without an engine and without a command breaks another rule.
+    let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
+    let boot_file = draft.at("algorithm.boot_file");
+    let nothing = !image && !draft.has("algorithm.command") && !boot_file.is_given();
+    let mut missing = one(draft.brings_code() && nothing, boot_file);
+    let tasks = draft.programs().into_iter().skip(1);
+    missing.extend(
+        tasks
+            .filter(|task| task.at("code_dir").is_given())
+            .map(|task| task.at("boot_file"))
+            .filter(|file| !file.is_given()),
+    );
+    missing
+}
+
+pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let command = draft.at("algorithm.command");
+    let both = draft.has("algorithm.boot_file") && command.is_given();
+    one(both && !draft.is_stored(), command)
+}
+
+/// A boot file does not make up for the command of an image; only an engine that is
+/// named does.
+pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    if draft.is_stored() || names_engine(draft) {
+        return Vec::new();
+    }
+    let [image, command] =
+        ["algorithm.engine.image_url", "algorithm.command"].map(|name| draft.at(name));
+    match (image.is_given(), command.is_given()) {
+        (true, false) => vec![command],
+        (false, true) => vec![image],
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let command = draft.at("algorithm.command");
+    let broken = command
+        .text()
+        .is_some_and(|text| text.contains(['\n', '\r']));
+    one(broken, command)
+}
+
+/// The engines of the job and of its tasks, unless the service keeps the algorithm.
+fn engines<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    if draft.is_stored() {
+        return Vec::new();
+    }
+    let programs = draft.programs().into_iter();
+    programs.map(|program| program.at("engine")).collect()
+}
+
+pub(crate) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let engine = draft.at("algorithm.engine");
+    let named = ["engine_id", "engine_name", "engine_version", "image_url"]
+        .iter()
+        .any(|name| engine.at(name).is_given());
+    let wrong = draft.brings_code() && draft.has("algorithm.boot_file") && !named;
+    one(wrong, engine)
+}
+
+pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let mut missing = Vec::new();
+    for engine in engines(draft) {
+        // An image needs no version, and an id says both.
+        if engine.at("image_url").is_given() || engine.at("engine_id").is_given() {
+            continue;
+        }
+        let [name, version] = ["engine_name", "engine_version"].map(|name| engine.at(name));
+        match (name.is_given(), version.is_given()) {
+            (true, false) => missing.push(version),
+            (false, true) => missing.push(name),
+            _ => {}
+        }
+    }
+    missing
+}
+
+pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let beside = engines(draft).into_iter().filter(|engine| {
+        engine.at("image_url").is_given()
+            && engine.at("engine_version").is_given()
+            && !engine.at("engine_id").is_given()
+    });
+    beside
+        .map(|engine| engine.at("engine_name"))
+        .filter(|name| !name.is_given())
+        .collect()
+}
+
+pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let images = engines(draft).into_iter();
+    images
+        .filter(|engine| engine.at("image_url").is_given())
+        .map(|engine| engine.at("engine_id"))
+        .filter(Located::is_given)
+        .collect()
+}
+
+/// The part before the first slash is a registry if it has a dot or a port.
+pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let has_registry = |url: &str| {
+        let host = url.split_once('/').map(|(host, _)| host);
+        host.is_some_and(|host| host.contains(['.', ':']))
+    };
+    let images = engines(draft).into_iter();
+    images
+        .map(|engine| engine.at("image_url"))
+        .filter(|image| image.text().is_some_and(has_registry))
+        .collect()
+}
+
+pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let engine = draft.at("algorithm.engine");
+    let all = ["engine_name", "engine_version", "image_url"]
+        .iter()
+        .all(|name| engine.at(name).is_given());
+    let asked = engine.at("install_sys_packages");
+    one(asked.is_true() && !all, asked)
+}
+
+pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let outside = |program: &Located<'_>| {
+        let [file, directory] = ["boot_file", "code_dir"].map(|name| program.at(name).text());
+        // A path that is not of OBS breaks another rule.
+        match (
+            file.and_then(ObsPath::parse),
+            directory.and_then(ObsPath::parse),
+        ) {
+            (Some(file), Some(directory)) => file.below(&directory).is_none(),
+            _ => false,
+        }
+    };
+    let programs = draft.programs().into_iter().filter(outside);
+    programs.map(|program| program.at("boot_file")).collect()
+}
+
+pub(crate) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let files = draft.programs().into_iter();
+    files
+        .map(|program| program.at("boot_file"))
+        .filter(|file| file.text().is_some_and(|text| !text.ends_with(".py")))
+        .collect()
+}
+
+/// The user ids, as numbers where they are. No document names a field for them in
+/// requests; answers carry this one.
+fn users<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, Option<u64>)> {
+    let programs = draft.programs().into_iter();
+    programs
+        .map(|program| program.at("engine.run_user"))
+        .filter_map(|user| {
+            let digits = user.text()?;
+            let number = digits.parse().ok();
+            Some((user, number))
+        })
+        .collect()
+}
+
+pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let users = users(draft).into_iter();
+    users
+        .filter(|user| user.1.is_none())
+        .map(|user| user.0)
+        .collect()
+}
+
+pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let users = users(draft).into_iter();
+    users
+        .filter(|user| user.1.is_some_and(|id| id > 65_535))
+        .map(|user| user.0)
+        .collect()
+}
+
+pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let pool = draft.has_pool();
+    let users = users(draft).into_iter();
+    users
+        .filter(|user| !pool && user.1.is_some_and(|id| id < 1000))
+        .map(|user| user.0)
+        .collect()
+}
+
+/// True for a path in a container that is written from `/` on, without `.` and `..`.
+pub(crate) fn is_plain(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.chars().any(char::is_control)
+        && !path.split('/').any(|step| matches!(step, "." | ".."))
+}
+
+/// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
+/// everything below them. The default, which lies below the second, is admitted.
+const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
+const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
+
+/// The local code directories, but for code that lies in the image: they have no effect then.
+fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
+    let programs = draft.programs().into_iter();
+    programs
+        .filter(|program| {
+            let code = program.at("code_dir").text();
+            !code.is_some_and(|path| path.starts_with("file://"))
+        })
+        .map(|program| program.at("local_code_dir"))
+        .filter_map(|place| {
+            let path = place.text()?.trim_end_matches('/');
+            Some((place, path))
+        })
+        .collect()
+}
+
+pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let wrong = |path: &str| {
+        let kept = KEPT.contains(&path)
+            || KEPT_WHOLE.iter().any(|whole| {
+                let rest = path.strip_prefix(whole);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
+        let in_home = path == "/home" || path.starts_with("/home/");
+        !in_home || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
+    };
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| wrong(path));
+    directories.map(|(place, _)| place).collect()
+}
+
+pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let directories = local_code_dirs(draft).into_iter();
+    let directories = directories.filter(|(_, path)| *path == "/home");
+    directories.map(|(place, _)| place).collect()
+}
+
+/// The working directories with a path that fails a test.
+fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Located<'a>> {
+    let programs = draft.programs().into_iter();
+    programs
+        .map(|program| program.at("working_dir"))
+        .filter(|place| place.text().is_some_and(wrong))
+        .collect()
+}
+
+pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    working_dirs(draft, |path| !path.starts_with('/'))
+}
+
+pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    working_dirs(draft, |path| path.starts_with('/') && !is_plain(path))
+}
+
+pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let path = draft.at("algorithm.autosearch_config_path");
+    let wrong = path
+        .text()
+        .is_some_and(|text| !text.ends_with(".yaml") && !text.ends_with(".yml"));
+    one(wrong, path)
+}

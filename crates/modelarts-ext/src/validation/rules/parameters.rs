@@ -1,0 +1,243 @@
+//! Rules on hyper-parameters and on the search for them.
+
+use crate::{
+    config::cloud::Cloud,
+    validation::{
+        draft::Draft,
+        json_path::{Located, repeated},
+    },
+};
+
+const SEARCH: &str = "algorithm.policies.auto_search";
+
+/// 1 to 64 letters, digits, `_` and `-`.
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+fn all<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    draft.parameters().into_iter().flatten().collect()
+}
+
+pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let names = all(draft).into_iter().map(|parameter| parameter.at("name"));
+    names
+        .filter(|name| !name.text().is_some_and(is_name))
+        .collect()
+}
+
+pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let lists = draft.parameters().into_iter();
+    lists
+        .flat_map(|list| repeated(list.iter().map(|parameter| parameter.at("name"))))
+        .collect()
+}
+
+/// What the constraint of a hyper-parameter says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Constraint {
+    pub(crate) kind: Option<String>,
+    pub(crate) required: bool,
+    pub(crate) valid_type: Option<String>,
+    pub(crate) valid_range: Vec<String>,
+}
+
+impl Constraint {
+    pub(crate) fn read(place: &Located<'_>) -> Self {
+        let text = |name: &str| place.at(name).text().map(str::to_owned);
+        let range = place.at("valid_range").items();
+        Self {
+            kind: text("type"),
+            required: place.at("required").is_true(),
+            valid_type: text("valid_type"),
+            valid_range: range
+                .iter()
+                .filter_map(|value| value.text().map(str::to_owned))
+                .collect(),
+        }
+    }
+
+    fn is(&self, valid_type: &str) -> bool {
+        self.valid_type.as_deref() == Some(valid_type)
+    }
+
+    /// The two ends, where they are numbers in order.
+    fn ends(&self) -> Option<(f64, f64)> {
+        match self.valid_range.as_slice() {
+            [low, high] => number(low)
+                .zip(number(high))
+                .filter(|(low, high)| low <= high),
+            _ => None,
+        }
+    }
+
+    /// Whether the constraint itself can be understood.
+    fn is_sound(&self) -> bool {
+        match self.valid_type.as_deref() {
+            Some("Choice") => !self.valid_range.is_empty(),
+            Some("Range") => self.ends().is_some(),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn admits_type(&self, value: &str) -> bool {
+        match self.kind.as_deref() {
+            Some("Integer") => value.trim().parse::<i64>().is_ok(),
+            Some("Float") => number(value).is_some(),
+            Some("Boolean") => ["true", "false"]
+                .iter()
+                .any(|word| value.eq_ignore_ascii_case(word)),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn admits_choice(&self, value: &str) -> bool {
+        !self.is("Choice") || !self.is_sound() || self.valid_range.iter().any(|one| one == value)
+    }
+
+    pub(crate) fn admits_number(&self, value: &str) -> bool {
+        match (self.is("Range"), self.ends(), number(value)) {
+            (true, Some((low, high)), Some(number)) => (low..=high).contains(&number),
+            _ => true,
+        }
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+/// The values that a test of constraint and text fails for.
+fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Located<'a>> {
+    let mut values = Vec::new();
+    for parameter in all(draft) {
+        let constraint = Constraint::read(&parameter.at("constraint"));
+        let value = parameter.at("value");
+        if value.text().is_some_and(|text| wrong(&constraint, text)) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+pub(crate) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let constraints = all(draft)
+        .into_iter()
+        .map(|parameter| parameter.at("constraint"));
+    constraints
+        .filter(|place| !Constraint::read(place).is_sound())
+        .map(|place| place.at("valid_range"))
+        .collect()
+}
+
+/// Not those of algorithms that the service keeps: they may have a default.
+pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let parameters = all(draft).into_iter();
+    parameters
+        .filter(|parameter| parameter.at("constraint.required").is_true())
+        .map(|parameter| parameter.at("value"))
+        .filter(|value| !value.is_given())
+        .collect()
+}
+
+pub(crate) fn typed<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    values(draft, |constraint, text| !constraint.admits_type(text))
+}
+
+pub(crate) fn chosen<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    values(draft, |constraint, text| !constraint.admits_choice(text))
+}
+
+pub(crate) fn in_range<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    values(draft, |constraint, text| !constraint.admits_number(text))
+}
+
+pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    if !draft.has(SEARCH) {
+        return Vec::new();
+    }
+    let rewards = draft.at(SEARCH).at("reward_attrs");
+    if !rewards.is_given() {
+        return vec![rewards];
+    }
+    let rewards = rewards.items().into_iter();
+    rewards
+        .flat_map(|reward| ["name", "mode", "regex"].map(|name| reward.at(name)))
+        .filter(|place| !place.is_given())
+        .collect()
+}
+
+pub(crate) fn different_rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let rewards = draft.at(SEARCH).at("reward_attrs").items();
+    repeated(rewards.iter().map(|reward| reward.at("name")))
+}
+
+pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let searched = draft.at(SEARCH).at("search_params").items().into_iter();
+    let bounded = |place: &Located<'_>| {
+        let end = |name: &str| place.at(name).text().and_then(number);
+        matches!((end("lower_bound"), end("upper_bound")), (Some(low), Some(high)) if low <= high)
+    };
+    searched
+        .filter(|place| match place.at("param_type").text() {
+            Some("continuous") => !bounded(place),
+            Some("discrete") => !place.at("discrete_values").is_given(),
+            _ => !bounded(place) && !place.at("discrete_values").is_given(),
+        })
+        .collect()
+}
+
+pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let parameters = draft.at("algorithm.parameters").items();
+    let is_other = |name: &str| {
+        parameters.iter().any(|parameter| {
+            parameter.at("name").is(name)
+                && parameter
+                    .at("constraint.type")
+                    .text()
+                    .is_some_and(|kind| kind != "Float")
+        })
+    };
+    let searched = draft.at(SEARCH).at("search_params").items().into_iter();
+    searched
+        .map(|place| place.at("name"))
+        .filter(|name| name.text().is_some_and(is_other))
+        .collect()
+}
+
+pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let known = ["bayes_opt_search", "tpe_search", "anneal_search"];
+    let configs = draft.at(SEARCH).at("algo_configs").items().into_iter();
+    configs
+        .map(|config| config.at("name"))
+        .filter(|name| !name.text().is_some_and(|text| known.contains(&text)))
+        .collect()
+}
+
+/// Only Open Telekom Cloud names the engines. An image of one's own is not looked into.
+pub(crate) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let engine = draft.at("algorithm.engine");
+    let named = engine
+        .at("engine_id")
+        .text()
+        .or(engine.at("engine_version").text());
+    let wrong = draft.cloud == Cloud::Otc
+        && draft.has(SEARCH)
+        && !engine.at("image_url").is_given()
+        && named.is_some_and(|engine| {
+            !["pytorch_1.8.0", "tensorflow_2.1.0"]
+                .iter()
+                .any(|able| engine.starts_with(able))
+        });
+    let field = match engine.at("engine_id").is_given() {
+        true => engine.at("engine_id"),
+        false => engine.at("engine_version"),
+    };
+    wrong.then_some(field).into_iter().collect()
+}

@@ -1,0 +1,127 @@
+//! Rules on where a job runs: flavor, pool, priority and placement.
+
+use crate::validation::{
+    draft::{Draft, names_pool},
+    json_path::{Located, one},
+};
+
+const FLAVOR: &str = "spec.resource.flavor_id";
+const PRIORITY: &str = "spec.schedule_policy.priority";
+
+/// The flavors of dedicated pools begin so; what follows says how many cards.
+pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
+
+pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
+}
+
+pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let federated = draft.at("kind").is("federated_pool_job");
+    let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
+    let nowhere = nowhere && !draft.has("tasks") && !federated;
+    one(nowhere, draft.at(FLAVOR))
+}
+
+/// The flavors of the job and of its tasks that are for pools, or not, and stand beside one, or
+/// not.
+fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<'a>> {
+    let tasks = draft.at("tasks").items().into_iter();
+    let resources = tasks.map(|task| task.at("task_resource"));
+    let resources = std::iter::once(draft.at("spec.resource")).chain(resources);
+    resources
+        .filter(|resource| names_pool(resource) == in_pool)
+        .map(|resource| resource.at("flavor_id"))
+        .filter(|flavor| {
+            let text = flavor.text();
+            text.is_some_and(|flavor| flavor.starts_with(OF_POOLS) == of_pools)
+        })
+        .collect()
+}
+
+pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    flavors(draft, false, true)
+}
+
+pub(crate) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    flavors(draft, true, false)
+}
+
+pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let group = draft.at("spec.resource.pool_group_id");
+    one(
+        draft.at("kind").is("federated_pool_job") && !group.is_given(),
+        group,
+    )
+}
+
+pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole().is_some_and(|number| number < 0), priority)
+}
+
+/// The published schema admits 0, and no document says what it means.
+pub(crate) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole() == Some(0), priority)
+}
+
+pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let priority = draft.at(PRIORITY);
+    one(priority.whole().is_some_and(|number| number > 3), priority)
+}
+
+/// 1 is the default, so it changes nothing.
+pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let priority = draft.at(PRIORITY);
+    let above = priority
+        .whole()
+        .is_some_and(|number| (2..=3).contains(&number));
+    one(above && !draft.has_pool(), priority)
+}
+
+pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let affinity = draft.at("spec.schedule_policy.required_affinity");
+    let size = affinity.at("affinity_group_size");
+    let needed = affinity
+        .at("affinity_type")
+        .text()
+        .is_some_and(|kind| ["hyperinstance", "networkTopology"].contains(&kind));
+    let wrong = match size.whole() {
+        Some(number) => number < 1,
+        None => needed,
+    };
+    one(wrong, size)
+}
+
+/// The lists of values of all conditions on nodes.
+fn conditions<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let policy = draft.at("spec.schedule_policy");
+    let required = policy
+        .at("required_affinity.node_affinity.nodeSelectorTerms")
+        .items();
+    let preferred = policy.at("preferred_affinity.node_affinity").items();
+    let preferred = preferred.iter().map(|wish| wish.at("preference"));
+    required
+        .into_iter()
+        .chain(preferred)
+        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.at(name)))
+        .flat_map(|list| list.items())
+        .collect()
+}
+
+pub(crate) fn selectors<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let wrong = |condition: &Located<'_>| {
+        let values = condition.at("values").items();
+        match condition.at("operator").text() {
+            Some("In" | "NotIn") => values.is_empty(),
+            Some("Exists" | "DoesNotExist") => !values.is_empty(),
+            Some("Gt" | "Lt") => match values.as_slice() {
+                [only] => only.text().is_none_or(|text| text.parse::<i64>().is_err()),
+                _ => true,
+            },
+            _ => false,
+        }
+    };
+    let conditions = conditions(draft).into_iter().filter(wrong);
+    conditions.map(|condition| condition.at("values")).collect()
+}

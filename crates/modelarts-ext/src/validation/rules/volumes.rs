@@ -1,0 +1,133 @@
+//! Rules on the volumes of a job.
+
+use crate::validation::{
+    draft::Draft,
+    json_path::{Located, repeated_paths},
+    rules::code::is_plain,
+};
+
+/// The kinds of volumes, and the name of the source of each.
+const KINDS: [(&str, &str); 3] = [
+    ("nfs", "nfs_server_path"),
+    ("pfs", "pfs_path"),
+    ("obs", "obs_path"),
+];
+/// The most volumes of one job: the user guide calls them disks.
+const MOST: usize = 8;
+/// The default mounts that the user guide names.
+const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
+/// The directories that hold a default mount, and those of code, data and logs.
+const PLATFORM: [&str; 6] = [
+    "/home",
+    "/home/ma-user",
+    "/home/ma-user/modelarts/inputs",
+    "/home/ma-user/modelarts/outputs",
+    "/home/ma-user/modelarts/user-job-dir",
+    "/home/ma-user/modelarts/log",
+];
+
+fn volumes<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    draft.at("spec.volumes").items()
+}
+
+/// The members of the volumes that are given, each with the name of its source.
+fn mounts<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'static str)> {
+    let volumes = volumes(draft).into_iter();
+    volumes
+        .flat_map(|volume| KINDS.map(|(kind, source)| (volume.at(kind), source)))
+        .filter(|(mount, _)| mount.value().is_some())
+        .collect()
+}
+
+fn nfs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let volumes = volumes(draft).into_iter().map(|volume| volume.at("nfs"));
+    volumes.filter(|nfs| nfs.value().is_some()).collect()
+}
+
+pub(crate) fn one_kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let volumes = volumes(draft).into_iter();
+    volumes
+        .filter(|volume| {
+            let given = KINDS
+                .iter()
+                .filter(|(kind, _)| volume.at(kind).value().is_some());
+            given.count() != 1
+        })
+        .collect()
+}
+
+/// NFS volumes need nothing: no document says so.
+pub(crate) fn path<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let mounts = mounts(draft).into_iter();
+    mounts
+        .filter(|(mount, source)| {
+            let is_nfs = *source == "nfs_server_path";
+            !is_nfs && !mount.at(source).is_given() && !mount.at("local_path").is_given()
+        })
+        .map(|(mount, source)| mount.at(source))
+        .collect()
+}
+
+pub(crate) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    match draft.has_pool() {
+        true => Vec::new(),
+        false => nfs(draft),
+    }
+}
+
+pub(crate) fn at_most_8<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    // The ninth is one too many, and so is each after it.
+    volumes(draft).into_iter().skip(MOST).collect()
+}
+
+/// `10.0.0.5:/share` and `10.0.0.5:/share/` are one. A bucket is no file system.
+pub(crate) fn once<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let mounts = mounts(draft).into_iter();
+    let file_systems = mounts.filter(|(_, source)| *source != "obs_path");
+    repeated_paths(file_systems.map(|(mount, source)| mount.at(source)))
+}
+
+pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let mounts = mounts(draft).into_iter();
+    repeated_paths(mounts.map(|(mount, _)| mount.at("local_path")))
+}
+
+/// The local paths that are given, without slashes at the end.
+fn local_paths<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
+    let paths = mounts(draft).into_iter();
+    paths
+        .map(|(mount, _)| mount.at("local_path"))
+        .filter_map(|place| {
+            let plain = place.text()?.trim_end_matches('/');
+            Some((place, if plain.is_empty() { "/" } else { plain }))
+        })
+        .collect()
+}
+
+fn at<'a>(draft: &Draft<'a>, is_taken: impl Fn(&str) -> bool) -> Vec<Located<'a>> {
+    let paths = local_paths(draft).into_iter();
+    paths
+        .filter(|(_, path)| is_taken(path))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+pub(crate) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    at(draft, |path| DEFAULT_MOUNTS.contains(&path))
+}
+
+pub(crate) fn path_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    at(draft, |path| !is_plain(path))
+}
+
+pub(crate) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    at(draft, |path| PLATFORM.contains(&path))
+}
+
+pub(crate) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let channels = draft.channels();
+    let channels: Vec<_> = channels.iter().map(|one| one.at("local_dir")).collect();
+    let directories = channels.iter().filter_map(Located::text);
+    let directories: Vec<_> = directories.map(|text| text.trim_end_matches('/')).collect();
+    at(draft, |path| directories.contains(&path))
+}
