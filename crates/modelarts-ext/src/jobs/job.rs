@@ -1,4 +1,4 @@
-//! Training jobs: found, watched and ended.
+//! `Job`: the handle of one training job, with its details as of the last answer about it.
 
 use std::{
     fmt,
@@ -12,14 +12,6 @@ use crate::{
     client::{Client, response::Answer},
     clock::from_epoch_millis,
     error::Error,
-    jobs::{
-        create::CreateJob,
-        events::Events,
-        follow::FollowJob,
-        list::ListJobs,
-        logs::Logs,
-        wait::{Wait, all::WaitAll},
-    },
     transport::{call::CallInfo, call_accessors::accessors},
 };
 
@@ -27,61 +19,10 @@ use crate::{
 /// that just went into another one.
 const MOVED_ON: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
-/// The training jobs of a project.
-#[derive(Clone, Debug)]
-pub struct TrainingJobs {
-    client: Client,
-}
-
-impl TrainingJobs {
-    pub(crate) fn new(client: Client) -> Self {
-        Self { client }
-    }
-
-    /// Searches jobs; without a filter, all of them, the newest first.
-    pub fn list(&self) -> ListJobs {
-        ListJobs::new(self.client.clone())
-    }
-
-    /// Gets a job with its details.
-    ///
-    /// # Errors
-    /// [`Error::is_not_found`] when there is no such job.
-    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
-        let id = parse_id(id.as_ref())?;
-        let answer = show(&self.client, &id).await?;
-        Ok(Job {
-            client: self.client.clone(),
-            id,
-            snapshot: Snapshot::new(answer),
-        })
-    }
-
-    /// Waits for the ends of many jobs, with few calls for all of them.
-    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
-        WaitAll::new(self.client.clone(), jobs.into_iter().collect())
-    }
-
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Begins to make a job whose name does not matter: it gets one that no other job
-    /// has, such as `job-0f1e2d3c`.
-    pub fn create_unnamed(&self) -> CreateJob {
-        CreateJob::unnamed(self.client.clone())
-    }
-
-    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
-    pub fn create(&self, name: impl Into<String>) -> CreateJob {
-        CreateJob::new(self.client.clone(), name.into())
-    }
-}
-
 /// A training job, as it was when it was last looked at: by the call that gave it, by
 /// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
 ///
-/// The end that a `wait`, [`wait_all`](TrainingJobs::wait_all) or [`follow`](Self::follow) of
+/// The end that a `wait`, [`wait_all`](crate::jobs::training_jobs::TrainingJobs::wait_all) or [`follow`](Self::follow) of
 /// the whole job saw is also that of the job it was begun from and of the clones of that one:
 /// the job that [`submit`](crate::jobs::create::CreateJob::submit) gave has its exit codes when the wait for
 /// it has ended. Jobs that a watch gives on its way, such as [`Observation::job`](crate::jobs::wait::Observation),
@@ -119,6 +60,16 @@ impl Snapshot {
 }
 
 impl Job {
+    /// Reads a job from the service.
+    pub(super) async fn fetch(client: Client, id: types::TrainingJobId) -> Result<Self, Error> {
+        let answer = show(&client, &id).await?;
+        Ok(Self {
+            client,
+            id,
+            snapshot: Snapshot::new(answer),
+        })
+    }
+
     /// A job from an answer of the service. `None` when the answer has no usable id.
     pub(crate) fn from_details(
         client: Client,
@@ -250,31 +201,11 @@ impl Job {
     /// Looks at the job again. Costs one call. Clones stay as they are.
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`].
+    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         let answer = show(&self.client, &self.id).await?;
         self.snapshot = Snapshot::new(answer);
         Ok(())
-    }
-
-    /// The events of the job: what happened, when.
-    pub fn events(&self) -> Events {
-        Events::new(self.clone())
-    }
-
-    /// The log of a task, such as `worker-0`.
-    pub fn logs(&self, task: impl Into<String>) -> Logs {
-        Logs::new(self.clone(), task.into())
-    }
-
-    /// Everything that the job does and says, merged into one stream.
-    pub fn follow(&self) -> FollowJob {
-        FollowJob::new(self.clone())
-    }
-
-    /// Waits until the job ends. This job then is as it was at its end.
-    pub fn wait(&self) -> Wait {
-        Wait::new(self.clone())
     }
 
     /// Asks the service to stop the job. The job is terminated when its
@@ -369,27 +300,15 @@ fn phase(details: &TrainingJob) -> Phase {
 }
 
 /// Whether a phase is one that a job does not leave.
-pub(crate) fn is_final(phase: &Phase) -> bool {
+fn is_final(phase: &Phase) -> bool {
     matches!(
         phase,
         Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
     )
 }
 
-pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
-    id.parse().map_err(|_| {
-        Error::invalid(format!(
-            "the job id {id:?} is wrong; it has 1 to 128 letters, digits, and -_.~, and does not \
-             begin with a dot"
-        ))
-    })
-}
-
-/// Asks for the details of a job.
-pub(crate) async fn show(
-    client: &Client,
-    id: &types::TrainingJobId,
-) -> Result<Answer<TrainingJob>, Error> {
+/// Reads the details of a job.
+async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Answer<TrainingJob>, Error> {
     let answer = client
         .call(|api| {
             api.show_training_job_details()

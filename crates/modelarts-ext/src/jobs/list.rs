@@ -8,7 +8,7 @@ use modelarts_api::{BoxFuture, Offset, types};
 use crate::{
     client::Client,
     error::Error,
-    jobs::{filter::Filter, job::Job},
+    jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
     pagination::{
         page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
         position::Position,
@@ -37,10 +37,11 @@ pub struct ListJobs {
     reading: ReadOptions,
 }
 
-impl ListJobs {
-    pub(crate) fn new(client: Client) -> Self {
-        Self {
-            client,
+impl TrainingJobs {
+    /// Searches jobs; without a filter, all of them, the newest first.
+    pub fn list(&self) -> ListJobs {
+        ListJobs {
+            client: self.client().clone(),
             filters: Vec::new(),
             workspace: None,
             tags: Vec::new(),
@@ -50,7 +51,9 @@ impl ListJobs {
             reading: ReadOptions::new(MAX_LIMIT),
         }
     }
+}
 
+impl ListJobs {
     /// Finds only jobs for which this holds, too.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filters.push(filter);

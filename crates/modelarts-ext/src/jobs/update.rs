@@ -8,7 +8,7 @@ use crate::{
         Error,
         violation::{Actual, Report, Violation},
     },
-    jobs::job::{Job, TrainingJobs},
+    jobs::{job::Job, training_jobs::TrainingJobs},
     validation::limits::{self, INVALID},
 };
 

@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     jobs::{
         create::{CreateJob, json_edit},
-        job::{Job, show},
+        job::Job,
     },
     validation::{
         json_path::says_something,
@@ -32,11 +32,12 @@ impl Job {
     /// [`asset`](CreateJob::asset).
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::job::TrainingJobs::get).
+    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
-        let answer = show(self.client(), self.training_job_id()).await?;
+        let mut job = self.clone();
+        job.refresh().await?;
         // The types of answers know fewer fields than there are.
-        let shown = serde_json::from_slice(answer.raw())
+        let shown = serde_json::from_slice(job.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
         Ok(CreateJob::from_body(self.client().clone(), request_of(&shown)).name(name))
     }

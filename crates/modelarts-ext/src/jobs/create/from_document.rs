@@ -10,7 +10,7 @@ use crate::{
     },
     jobs::{
         create::{CreateJob, copy::request_of, document},
-        job::TrainingJobs,
+        training_jobs::TrainingJobs,
     },
     validation::{
         json_path::{Located, general},

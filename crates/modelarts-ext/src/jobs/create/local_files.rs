@@ -1,4 +1,4 @@
-//! A code directory on this machine, before it is uploaded.
+//! Checks of files on this machine before they are uploaded: a code directory, an input.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 use crate::{
     error::{
         Error,
-        violation::{Actual, Report, Warning},
+        violation::{Actual, Report, Violation, Warning},
     },
     jobs::create::CreateJob,
     validation::{
@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-const FIELD: &str = "algorithm.code_dir";
+const CODE_DIR: &str = "algorithm.code_dir";
+const INPUTS: &str = "algorithm.inputs";
 const MOST_BYTES: u64 = 5 << 30;
 /// Directories are not counted.
 const MOST_FILES: u64 = 1000;
@@ -115,7 +116,7 @@ impl CodeDir {
         if self.bytes > MOST_BYTES {
             report.add(
                 CODE_DIR_SIZE.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
                 "the code directory has at most 5 GB",
                 "move data to an input",
@@ -124,7 +125,7 @@ impl CodeDir {
         if self.files > MOST_FILES {
             report.add(
                 CODE_DIR_FILES.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"files": self.files})),
                 "the code directory has at most 1,000 files",
                 "leave out what the script does not need, or pack it",
@@ -133,7 +134,7 @@ impl CodeDir {
         if self.levels > MOST_LEVELS {
             report.add(
                 CODE_DIR_DEPTH.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"levels": self.levels})),
                 "the code directory is at most 32 directories deep",
                 "make the tree flatter",
@@ -144,7 +145,7 @@ impl CodeDir {
         }
         if self.bytes > BEST_BYTES && self.bytes <= MOST_BYTES {
             report.warnings.push(Warning::new(
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
                 "at most 50 MB are recommended, because every task downloads it",
             ));
@@ -202,5 +203,71 @@ impl CreateJob {
         let boot_file = obs("boot_file").zip(obs("code_dir"));
         let boot_file = boot_file.and_then(|(file, directory)| file.below(&directory));
         Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
+    }
+}
+
+/// Compares a file or a directory on this machine with the disk of a flavor
+/// ([`FlavorSpec::disk_gb`](crate::validation::flavor_spec::FlavorSpec::disk_gb)), which inputs are
+/// downloaded to.
+///
+/// # Errors
+/// What cannot be read.
+pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
+    let unreadable = |error: walkdir::Error| {
+        Error::invalid(format!("the input cannot be read: {error}")).with_source(error)
+    };
+    let mut bytes = 0;
+    for entry in WalkDir::new(path).follow_links(true) {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_type().is_file() {
+            bytes += entry.metadata().map_err(unreadable)?.len();
+        }
+    }
+    Ok(compare(bytes, disk_gb))
+}
+
+fn compare(bytes: u64, disk_gb: u64) -> Report {
+    let disk = disk_gb << 30;
+    let value = || Actual::Value(json!({"bytes": bytes, "disk_gb": disk_gb}));
+    let mut report = Report::default();
+    if bytes > disk {
+        report.violations.push(Violation::new(
+            INPUTS,
+            value(),
+            "an input fits the disk of the flavor",
+            // The service finds out while it downloads, and has no code for it.
+            None,
+            "choose a flavor with a larger disk, or mount the data as a volume",
+        ));
+    } else if bytes > disk / 10 * 9 {
+        report.warnings.push(Warning::new(
+            INPUTS,
+            value(),
+            "it fills nine tenths of the disk; what the script writes needs room, too",
+        ));
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_fits_the_disk_or_not() {
+        let disk = 50 << 30;
+        assert_eq!(compare(disk / 10 * 9, 50), Report::default());
+        let tight = compare(disk, 50);
+        assert!(tight.is_ok());
+        assert_eq!(
+            tight.to_string(),
+            "warning: algorithm.inputs = {\"bytes\":53687091200,\"disk_gb\":50}: it fills nine tenths \
+             of the disk; what the script writes needs room, too\n"
+        );
+        assert_eq!(
+            compare(disk + 1, 50).to_string(),
+            "error: algorithm.inputs = {\"bytes\":53687091201,\"disk_gb\":50}: an input fits the \
+             disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+        );
     }
 }

@@ -3,20 +3,16 @@
 pub(crate) mod channels;
 mod code;
 mod copy;
-mod create_call;
-mod data_channels;
 mod document;
 mod from_document;
 pub(crate) mod hyperparameter_search;
-pub(crate) mod input_size;
 mod json_edit;
 pub(crate) mod local_files;
 mod look_up;
 pub(crate) mod parameter_tables;
-mod resources;
+pub(crate) mod resources;
 mod services;
 mod submit;
-pub(crate) mod volume;
 
 use std::fmt;
 
@@ -31,8 +27,8 @@ use crate::{
         violation::{Report, Warning},
     },
     jobs::{
-        create::look_up::{LOOKING_UP, Spec, algorithm_of, flavor_of},
-        job::Job,
+        create::look_up::{Spec, algorithm_of, flavor_of},
+        training_jobs::TrainingJobs,
     },
     validation::{
         algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec, limits,
@@ -60,16 +56,21 @@ pub struct CreateJob {
     warnings: Vec<Warning>,
 }
 
+impl TrainingJobs {
+    /// Begins to make a job whose name does not matter: it gets one that no other job
+    /// has, such as `job-0f1e2d3c`.
+    pub fn create_unnamed(&self) -> CreateJob {
+        self.create(format!("job-{:08x}", fastrand::u32(..)))
+    }
+
+    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    pub fn create(&self, name: impl Into<String>) -> CreateJob {
+        let body = json!({"kind": "job", "metadata": {"name": name.into()}});
+        CreateJob::from_body(self.client().clone(), body)
+    }
+}
+
 impl CreateJob {
-    pub(crate) fn new(client: Client, name: String) -> Self {
-        Self::from_body(client, json!({"kind": "job", "metadata": {"name": name}}))
-    }
-
-    /// With a name that no other job has.
-    pub(crate) fn unnamed(client: Client) -> Self {
-        Self::new(client, format!("job-{:08x}", fastrand::u32(..)))
-    }
-
     /// `body` has fields of the right types only.
     pub(crate) fn from_body(client: Client, body: Value) -> Self {
         Self {
@@ -275,40 +276,6 @@ impl CreateJob {
         }
         recommendations::check(&draft, &mut report.warnings);
         report
-    }
-
-    /// Makes the job, exactly once: when the answer is lost, the job is looked for
-    /// by its name before it is sent again.
-    ///
-    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
-    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
-    /// that is known. That the service does not answer about them is logged as a
-    /// warning, and the job is sent all the same. All of it together may take
-    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
-    ///
-    /// # Errors
-    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
-    /// [`Error::violations`]. A refusal of the service. An error with
-    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
-    /// found.
-    pub async fn submit(mut self) -> Result<Job, Error> {
-        let client = self.client.clone();
-        let deadline = client.deadline();
-        if !self.unchecked {
-            if self.looks_up {
-                let work = self.look_up_if_possible();
-                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
-                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
-            }
-            let report = self.check();
-            if !report.is_ok() {
-                return Err(Error::broken_rules("the job", report.violations));
-            }
-            for warning in &report.warnings {
-                tracing::warn!(%warning, "advice that the job does not follow");
-            }
-        }
-        submit::create(&client, &self.body(), &deadline).await
     }
 }
 

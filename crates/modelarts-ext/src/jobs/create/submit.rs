@@ -11,14 +11,21 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_api::types::TrainingJob;
+use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
+use progenitor_client::ClientInfo;
+use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
-    client::Client,
+    client::{Client, response::Answer},
     clock::since,
     error::Error,
-    jobs::{create::create_call, filter::Filter, job::Job, polling::deadline::Deadline},
+    jobs::{
+        create::{CreateJob, look_up::LOOKING_UP},
+        filter::Filter,
+        job::Job,
+        polling::deadline::Deadline,
+    },
     transport::call::Record,
     validation::{json_path::Located, obs_path::ObsPath},
 };
@@ -35,12 +42,51 @@ const SKEW: Duration = Duration::from_secs(60);
 /// "There is a job of this name."
 const DUPLICATE: &str = "ModelArts.2751";
 
+// Looked for when this is compiled.
+#[allow(clippy::panic)]
+const OPERATION: &Operation = match Operation::named("create_training_job") {
+    Some(operation) => operation,
+    None => panic!("no operation has this method"),
+};
+
+impl CreateJob {
+    /// Makes the job, exactly once: when the answer is lost, the job is looked for
+    /// by its name before it is sent again.
+    ///
+    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
+    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
+    /// that is known. That the service does not answer about them is logged as a
+    /// warning, and the job is sent all the same. All of it together may take
+    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    ///
+    /// # Errors
+    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
+    /// [`Error::violations`]. A refusal of the service. An error with
+    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
+    /// found.
+    pub async fn submit(mut self) -> Result<Job, Error> {
+        let client = self.client.clone();
+        let deadline = client.deadline();
+        if !self.unchecked {
+            if self.looks_up {
+                let work = self.look_up_if_possible();
+                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+            }
+            let report = self.check();
+            if !report.is_ok() {
+                return Err(Error::broken_rules("the job", report.violations));
+            }
+            for warning in &report.warnings {
+                tracing::warn!(%warning, "advice that the job does not follow");
+            }
+        }
+        create(&client, &self.body(), &deadline).await
+    }
+}
+
 /// Sends a create until it is known what became of it.
-pub(crate) async fn create(
-    client: &Client,
-    body: &Value,
-    deadline: &Deadline,
-) -> Result<Job, Error> {
+async fn create(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
@@ -120,7 +166,7 @@ fn text<'a>(body: &'a Value, way: &str) -> &'a str {
 }
 
 async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
-    let answer = create_call::send(client, body, record).await?;
+    let answer = post(client, body, record).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
         name => answer.about(client, "metadata.name", name, |job| {
@@ -129,6 +175,35 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
     };
     let told = answer.told();
     Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
+}
+
+/// Sends the body as it is.
+///
+/// The generated operation takes a type that has the documented fields only. A job may have
+/// others (one that was copied from a newer service has), and what [`CreateJob::body`] shows is
+/// what is to be sent. The request goes the way of the generated operation: signed, retried and
+/// decoded by the same code.
+async fn post(
+    client: &Client,
+    body: &Value,
+    record: &Arc<Record>,
+) -> Result<Answer<TrainingJob>, Error> {
+    let path = OPERATION.path.replace("{project_id}", client.project_id());
+    let call = async |api: &modelarts_api::Client| {
+        let request = api
+            .client()
+            .post(format!("{}{path}", api.baseurl()))
+            .header(ACCEPT, "application/json")
+            .json(body)
+            .build()?;
+        let response = modelarts_api::send(api, request, OPERATION).await?;
+        match response.status.as_u16() {
+            200..=299 => decode::response(response),
+            400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),
+            _ => Err(Generated::UnexpectedResponse(response.into())),
+        }
+    };
+    client.call_on_record(record, call).await
 }
 
 fn unsettled(error: Error, name: &str) -> Error {

@@ -1,6 +1,7 @@
 //! Follows the events of a job.
 
 use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_api::types::SortOrder;
 
 use crate::{
     error::Error,
@@ -8,8 +9,51 @@ use crate::{
         events::{Events, dedup::Deduplicator, event::Event},
         polling::end::{EndWatch, Polls},
     },
-    pagination::page::{Page, PageStream},
+    pagination::page::{self, Page, PageStream},
 };
+
+impl Events {
+    /// The events that there are, and those that come, until the job has ended and
+    /// been [`quiet`](Self::quiet).
+    ///
+    /// The service has no cursor for events. So each poll asks for a window of
+    /// time that reaches back as far as [`lateness`](Self::lateness) before the
+    /// newest event seen, and what was seen is known by count, because two
+    /// events may be equal. An event that appears later than that is found by the last
+    /// poll, which asks for all events once more. Events come in the order of their time,
+    /// but for late ones, which come when they are found.
+    ///
+    /// A job that is started again after it had ended is followed on. Answers that fail
+    /// in passing do not end it either, and do not count as quiet. When the events, or the
+    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
+    /// with the error. That includes a last poll that brings fewer events than the service
+    /// counts.
+    #[must_use]
+    pub fn follow(mut self) -> PageStream<Event> {
+        self.follow_instead();
+        match self.check() {
+            Ok(()) => follow(self),
+            Err(error) => page::refused(error),
+        }
+    }
+
+    /// Drops what is only for reading once.
+    pub(crate) fn follow_instead(&mut self) {
+        self.order = SortOrder::Asc;
+        self.reading.resume = None;
+    }
+
+    /// The events that a poll asks for: those of a window of time, of which some may be
+    /// missing, or all of them for the `last` poll.
+    fn polled(&self, seen: &Deduplicator, last: bool) -> Self {
+        let mut polled = self.clone();
+        if !last {
+            polled.reading.lenient = true;
+            polled.range = seen.window(polled.range);
+        }
+        polled
+    }
+}
 
 /// Polls the events of a job, again and again.
 pub(crate) struct Follower {
@@ -133,7 +177,7 @@ impl State {
     }
 }
 
-pub(crate) fn follow(events: Events) -> PageStream<Event> {
+fn follow(events: Events) -> PageStream<Event> {
     let state = State {
         ending: EndWatch::new(events.job.clone(), events.quiet),
         follower: Follower::new(events),

@@ -19,11 +19,7 @@ use modelarts_api::{
 use crate::{
     clock::epoch_millis,
     error::Error,
-    jobs::{
-        events::{dedup::Deduplicator, event::Event},
-        job::Job,
-        list::not_blank,
-    },
+    jobs::{events::event::Event, job::Job, list::not_blank},
     pagination::{
         offset::DetectedOffset,
         page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
@@ -41,22 +37,23 @@ const MAX_PATTERN: usize = 256;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Events {
-    pub(crate) job: Job,
+    job: Job,
     level: Option<EventLevel>,
     source: Option<EventSource>,
     pattern: Option<String>,
-    pub(crate) range: Option<(SystemTime, SystemTime)>,
+    range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
     reading: ReadOptions,
-    pub(crate) interval: Duration,
-    pub(crate) lateness: Duration,
-    pub(crate) quiet: Duration,
+    interval: Duration,
+    lateness: Duration,
+    quiet: Duration,
 }
 
-impl Events {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            job,
+impl Job {
+    /// The events of the job: what happened, when.
+    pub fn events(&self) -> Events {
+        Events {
+            job: self.clone(),
             level: None,
             source: None,
             pattern: None,
@@ -68,7 +65,9 @@ impl Events {
             quiet: Duration::from_secs(30),
         }
     }
+}
 
+impl Events {
     /// Only events of this level.
     pub fn level(mut self, level: EventLevel) -> Self {
         self.level = Some(level);
@@ -178,48 +177,7 @@ impl Events {
         }
     }
 
-    /// The events that there are, and those that come, until the job has ended and
-    /// been [`quiet`](Self::quiet).
-    ///
-    /// The service has no cursor for events. So each poll asks for a window of
-    /// time that reaches back as far as [`lateness`](Self::lateness) before the
-    /// newest event seen, and what was seen is known by count, because two
-    /// events may be equal. An event that appears later than that is found by the last
-    /// poll, which asks for all events once more. Events come in the order of their time,
-    /// but for late ones, which come when they are found.
-    ///
-    /// A job that is started again after it had ended is followed on. Answers that fail
-    /// in passing do not end it either, and do not count as quiet. When the events, or the
-    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
-    /// with the error. That includes a last poll that brings fewer events than the service
-    /// counts.
-    #[must_use]
-    pub fn follow(mut self) -> PageStream<Event> {
-        self.follow_instead();
-        match self.check() {
-            Ok(()) => follow::follow(self),
-            Err(error) => page::refused(error),
-        }
-    }
-
-    /// Drops what is only for reading once.
-    pub(crate) fn follow_instead(&mut self) {
-        self.order = SortOrder::Asc;
-        self.reading.resume = None;
-    }
-
-    /// The events that a poll asks for: those of a window of time, of which some may be
-    /// missing, or all of them for the `last` poll.
-    pub(crate) fn polled(&self, seen: &Deduplicator, last: bool) -> Self {
-        let mut polled = self.clone();
-        if !last {
-            polled.reading.lenient = true;
-            polled.range = seen.window(polled.range);
-        }
-        polled
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         self.reading.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
             not_blank("pattern", pattern)?;

@@ -4,8 +4,16 @@ use std::time::Duration;
 
 use crate::jobs::events::kind::EventKind;
 
+impl EventKind {
+    /// Reads the text of an event.
+    #[must_use]
+    pub fn parse(message: &str) -> Self {
+        parse(message).unwrap_or(Self::Other)
+    }
+}
+
 /// The kind of event that a text tells of, if it is known.
-pub(crate) fn read(message: &str) -> Option<EventKind> {
+fn parse(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
         took,

@@ -7,9 +7,9 @@ use std::{
 
 use crate::jobs::{
     events::{event::Event, kind::EventKind},
-    follow::JobUpdate,
+    follow::update::JobUpdate,
     logs::{
-        LogItem,
+        item::LogItem,
         timestamp::{Times, times},
     },
 };

@@ -1,6 +1,7 @@
 //! Everything that a job does and says, as one stream.
 
 mod merge;
+pub(crate) mod update;
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,9 +12,12 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::{
         events::{event::Event, follow::Follower},
-        follow::merge::merge,
+        follow::{merge::merge, update::JobUpdate},
         job::Job,
-        logs::{LogAccess, LogFollower, LogItem},
+        logs::{
+            follow::LogFollower,
+            item::{LogAccess, LogItem},
+        },
         polling::end::{EndWatch, Polls},
     },
     pagination::page::PageStream,
@@ -24,25 +28,6 @@ const AT_ONCE: usize = 8;
 /// How many events one round takes, give or take a page, so that memory is bounded. A job
 /// has some tens.
 const MOST_EVENTS: usize = 10_000;
-
-/// Something that a followed job did or said.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum JobUpdate {
-    /// The job is in another phase. The job is as it was then.
-    Phase(Box<Job>),
-    /// Something happened.
-    Event(Event),
-    /// A task wrote something.
-    Log {
-        /// Such as `worker-0`.
-        task: String,
-        /// What it wrote.
-        item: LogItem,
-    },
-    /// The job was deleted.
-    Vanished,
-}
 
 /// Follows a job: its phases, its events, and the logs of all its tasks.
 ///
@@ -69,10 +54,11 @@ pub struct FollowJob {
     access: Option<LogAccess>,
 }
 
-impl FollowJob {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            job,
+impl Job {
+    /// Everything that the job does and says, merged into one stream.
+    pub fn follow(&self) -> FollowJob {
+        FollowJob {
+            job: self.clone(),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -80,7 +66,9 @@ impl FollowJob {
             access: None,
         }
     }
+}
 
+impl FollowJob {
     /// How long to wait between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;

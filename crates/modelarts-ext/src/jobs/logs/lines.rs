@@ -15,7 +15,7 @@ use modelarts_api::{
 
 use crate::{
     error::{Error, ErrorKind},
-    jobs::logs::LogItem,
+    jobs::logs::item::LogItem,
 };
 
 /// How many lines are asked for, the most that the service gives.

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::{
     error::{Error, ErrorKind},
     jobs::logs::{
-        LogItem,
+        item::LogItem,
         lines::{LineReader, Lines},
     },
     pagination::tests::config,

@@ -2,7 +2,7 @@
 
 use modelarts_api::types::LogPreview;
 
-use crate::jobs::logs::LogItem;
+use crate::jobs::logs::item::LogItem;
 
 /// How much of what was given is kept to find it again, where the service does
 /// not say truthfully how long the log is.

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
-use crate::jobs::logs::LogItem;
+use crate::jobs::logs::item::LogItem;
 
 /// The time that a line begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

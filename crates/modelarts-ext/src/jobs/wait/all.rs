@@ -18,6 +18,7 @@ use crate::{
         job::Job,
         list::ListJobs,
         polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        training_jobs::TrainingJobs,
         wait::{
             Waited,
             outcome::{Outcome, outcome},
@@ -60,17 +61,20 @@ pub struct WaitAll {
     budget: usize,
 }
 
-impl WaitAll {
-    pub(crate) fn new(client: Client, jobs: Vec<Job>) -> Self {
-        Self {
-            client,
-            jobs,
+impl TrainingJobs {
+    /// Waits for the ends of many jobs, with few calls for all of them.
+    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
+        WaitAll {
+            client: self.client().clone(),
+            jobs: jobs.into_iter().collect(),
             pace: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
             timeout: None,
             budget: 50,
         }
     }
+}
 
+impl WaitAll {
     /// Ends the wait after this long, with [`Outcome::TimedOut`] for all jobs that have
     /// not ended, even while the service does not answer. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {

@@ -108,17 +108,20 @@ impl fmt::Debug for Wait {
     }
 }
 
-impl Wait {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            handle: job.clone(),
-            job,
+impl Job {
+    /// Waits until the job ends. This job then is as it was at its end.
+    pub fn wait(&self) -> Wait {
+        Wait {
+            handle: self.clone(),
+            job: self.clone(),
             pace: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
             until: None,
         }
     }
+}
 
+impl Wait {
     /// Ends the wait after this long, with [`Outcome::TimedOut`], even while the service
     /// does not answer; the job is then as it was seen last. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {
