@@ -15,9 +15,9 @@ use crate::{
     transport::{call::CallInfo, call_accessors::accessors},
 };
 
-/// With these codes the service refuses to stop a job that is not in a phase for it, or
-/// that just went into another one.
-const MOVED_ON: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
+/// Codes with which the service refuses to stop a job in a phase that does not admit it, or
+/// that has just changed its phase.
+const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
 /// A training job, as it was when it was last looked at: by the call that gave it, by
 /// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
@@ -36,24 +36,24 @@ pub struct Job {
     snapshot: Arc<Snapshot>,
 }
 
-/// An answer of the service about a job.
+/// The details of a job by one answer of the service.
 struct Snapshot {
     details: Arc<TrainingJob>,
-    told: Arc<CallInfo>,
+    call: Arc<CallInfo>,
     /// The answer by which a watch that was begun from this one saw the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
 
 impl Snapshot {
     fn new(answer: Answer<TrainingJob>) -> Arc<Self> {
-        let told = answer.told();
-        Self::of(Arc::from(answer.into_boxed()), told)
+        let call = answer.told();
+        Self::of(Arc::from(answer.into_boxed()), call)
     }
 
-    fn of(details: Arc<TrainingJob>, told: Arc<CallInfo>) -> Arc<Self> {
+    fn of(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
         Arc::new(Self {
             details,
-            told,
+            call,
             end: OnceLock::new(),
         })
     }
@@ -62,7 +62,7 @@ impl Snapshot {
 impl Job {
     /// Reads a job from the service.
     pub(super) async fn fetch(client: Client, id: types::TrainingJobId) -> Result<Self, Error> {
-        let answer = show(&client, &id).await?;
+        let answer = fetch_details(&client, &id).await?;
         Ok(Self {
             client,
             id,
@@ -74,19 +74,19 @@ impl Job {
     pub(crate) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
-        told: Arc<CallInfo>,
+        call: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {
             client,
             id,
-            snapshot: Snapshot::of(Arc::from(details), told),
+            snapshot: Snapshot::of(Arc::from(details), call),
         })
     }
 
     /// The newest of what is known. There is one more for each end that was seen, and a job
     /// ends again only if it is started again.
-    fn newest(&self) -> &Snapshot {
+    fn newest_snapshot(&self) -> &Snapshot {
         let mut newest = &self.snapshot;
         while let Some(end) = newest.end.get() {
             newest = end;
@@ -94,12 +94,12 @@ impl Job {
         newest
     }
 
-    /// Keeps the end that a watch of this job has seen, for its clones, too.
-    pub(crate) fn keep_end(&self, end: &Self) {
-        let (newest, end) = (self.newest(), end.newest());
+    /// Records the end that a watch of this job has seen, for its clones, too.
+    pub(crate) fn record_end(&self, end: &Self) {
+        let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
             // A copy, because what ends this one later must not change what was given of it.
-            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.told));
+            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.call));
             // When another watch was faster, it has seen the end as well.
             let _ = newest.end.set(end);
         }
@@ -177,24 +177,24 @@ impl Job {
     /// Everything that the service said about the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
-        &self.newest().details
+        &self.newest_snapshot().details
     }
 
-    accessors!(newest().told);
+    accessors!(newest_snapshot().call);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
     /// job is from a list; see [`Page::raw`](crate::pagination::page::Page::raw) then.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.newest().told.raw()
+        self.newest_snapshot().call.raw()
     }
 
-    /// Where the outputs lie: the name of each channel, and its OBS path.
+    /// The output channels: their names and OBS paths.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
-            let place = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
-            Some((output.name.as_deref()?, place))
+            let path = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
+            Some((output.name.as_deref()?, path))
         })
     }
 
@@ -203,7 +203,7 @@ impl Job {
     /// # Errors
     /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
-        let answer = show(&self.client, &self.id).await?;
+        let answer = fetch_details(&self.client, &self.id).await?;
         self.snapshot = Snapshot::new(answer);
         Ok(())
     }
@@ -234,19 +234,23 @@ impl Job {
                     .send()
             })
             .await;
-        let refused = match stopped {
-            Ok(answer) => return Ok(self.now(about(&self.client, &self.id, answer)?)),
+        let rejection = match stopped {
+            Ok(answer) => {
+                return Ok(self.with_answer(require_job(&self.client, &self.id, answer)?));
+            }
             Err(error) => error,
         };
-        let stale = refused.code().is_some_and(|code| MOVED_ON.contains(&code));
-        if !(stale && refused.is_uncertain()) {
-            return Err(refused);
+        let wrong_phase = rejection
+            .code()
+            .is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
+        if !(wrong_phase && rejection.is_uncertain()) {
+            return Err(rejection);
         }
-        match show(&self.client, &self.id).await {
-            Ok(answer) => Some(self.now(answer))
+        match fetch_details(&self.client, &self.id).await {
+            Ok(answer) => Some(self.with_answer(answer))
                 .filter(|job| job.phase() == Phase::Terminating || job.is_final())
-                .ok_or(refused),
-            Err(_) => Err(refused),
+                .ok_or(rejection),
+            Err(_) => Err(rejection),
         }
     }
 
@@ -271,8 +275,8 @@ impl Job {
         }
     }
 
-    /// The same job as it is by this answer.
-    fn now(&self, answer: Answer<TrainingJob>) -> Self {
+    /// The same job with the details of this answer.
+    fn with_answer(&self, answer: Answer<TrainingJob>) -> Self {
         Self {
             client: self.client.clone(),
             id: self.id.clone(),
@@ -291,7 +295,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// The phase that these details tell.
+/// The phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status
@@ -308,7 +312,10 @@ fn is_final(phase: &Phase) -> bool {
 }
 
 /// Reads the details of a job.
-async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Answer<TrainingJob>, Error> {
+async fn fetch_details(
+    client: &Client,
+    id: &types::TrainingJobId,
+) -> Result<Answer<TrainingJob>, Error> {
     let answer = client
         .call(|api| {
             api.show_training_job_details()
@@ -317,11 +324,11 @@ async fn show(client: &Client, id: &types::TrainingJobId) -> Result<Answer<Train
                 .send()
         })
         .await?;
-    about(client, id, answer)
+    require_job(client, id, answer)
 }
 
-/// The answer, if it is about this job.
-fn about(
+/// Refuses an answer that is about another job.
+fn require_job(
     client: &Client,
     id: &types::TrainingJobId,
     answer: Answer<TrainingJob>,
@@ -363,11 +370,11 @@ mod tests {
             ("Failed", 2),
             ("Failed", 2),
         ] {
-            job.keep_end(&row(phase));
+            job.record_end(&row(phase));
             assert_eq!(ends(&job), kept, "{phase}");
         }
         let ended = row("Completed");
-        ended.keep_end(&row("Completed"));
+        ended.record_end(&row("Completed"));
         assert_eq!(ends(&ended), 0);
     }
 }

@@ -1,4 +1,8 @@
 //! Training jobs.
+//!
+//! `Job` and `TrainingJobs` are plain handles. Each feature adds its methods to them in its own
+//! module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. What
+//! repeats requests shares `polling`.
 
 pub(crate) mod create;
 mod details;

@@ -1,4 +1,4 @@
-//! Inputs and outputs of a job.
+//! Inputs and outputs of a job: `Input`, `Output`, and the setters of `CreateJob` for them.
 
 use modelarts_api::types::RemoteConstraint;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ impl CreateJob {
 
     /// Takes an input away again, from a job that was copied or read.
     pub fn without_input(self, name: &str) -> Self {
-        self.without(INPUTS, name)
+        self.without_item(INPUTS, name)
     }
 
     /// An output channel: what the script writes to the directory it gets as
@@ -38,15 +38,7 @@ impl CreateJob {
 
     /// Takes an output away again, from a job that was copied or read.
     pub fn without_output(self, name: &str) -> Self {
-        self.without(OUTPUTS, name)
-    }
-
-    /// Takes what has this name out of a list.
-    pub(crate) fn without(mut self, list: &str, name: &str) -> Self {
-        if let Some(items) = self.slot(list).as_array_mut() {
-            items.retain(|item| item.get("name").and_then(Value::as_str) != Some(name));
-        }
-        self
+        self.without_item(OUTPUTS, name)
     }
 }
 
@@ -105,12 +97,12 @@ impl Input {
         self
     }
 
-    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.0, way, value);
+    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, path, value);
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }
@@ -152,12 +144,12 @@ impl Output {
         self.set("prefetch_to_local", true)
     }
 
-    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.0, way, value);
+    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, path, value);
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }

@@ -1,4 +1,10 @@
-//! Making a job.
+//! Creating a job: the builder `CreateJob`, its check, and `submit`.
+//!
+//! `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add
+//! its setters, which write by the paths of `json_edit`. `from_document` reads it from JSON and
+//! YAML (`document`), `copy` makes it from the details of a job. `submit` asks for the algorithm
+//! and the flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files
+//! before they are uploaded; `parameter_tables` writes the tables of CREATING.md.
 
 pub(crate) mod channels;
 mod code;
@@ -72,7 +78,7 @@ impl TrainingJobs {
 
 impl CreateJob {
     /// `body` has fields of the right types only.
-    pub(crate) fn from_body(client: Client, body: Value) -> Self {
+    pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
             client,
@@ -85,12 +91,12 @@ impl CreateJob {
         }
     }
 
-    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
+    pub(super) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
         self.warnings = warnings;
         self
     }
 
-    pub(crate) fn client(&self) -> &Client {
+    pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
@@ -112,27 +118,35 @@ impl CreateJob {
         self.flavor = Some(facts);
     }
 
-    pub(crate) fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.body, way, value);
+    pub(super) fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.body, path, value);
         self
     }
 
-    pub(crate) fn push(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::push(&mut self.body, way, value);
+    pub(super) fn push(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::push(&mut self.body, path, value);
         self
     }
 
-    pub(crate) fn insert(mut self, way: &str, key: String, value: impl Into<Value>) -> Self {
-        json_edit::insert(&mut self.body, way, key, value);
+    pub(super) fn insert(mut self, path: &str, key: String, value: impl Into<Value>) -> Self {
+        json_edit::insert(&mut self.body, path, key, value);
         self
     }
 
-    pub(crate) fn slot(&mut self, way: &str) -> &mut Value {
-        json_edit::slot(&mut self.body, way)
+    pub(super) fn slot(&mut self, path: &str) -> &mut Value {
+        json_edit::slot(&mut self.body, path)
     }
 
-    pub(crate) fn unset(mut self, way: &str) -> Self {
-        json_edit::remove(&mut self.body, way);
+    pub(super) fn unset(mut self, path: &str) -> Self {
+        json_edit::remove(&mut self.body, path);
+        self
+    }
+
+    /// Removes the item with this name from a list.
+    pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
+        if let Some(items) = self.slot(list).as_array_mut() {
+            items.retain(|item| item.get("name").and_then(Value::as_str) != Some(name));
+        }
         self
     }
 

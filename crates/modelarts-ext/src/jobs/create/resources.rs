@@ -1,4 +1,4 @@
-//! Making a job: where it runs, how long, and what is mounted.
+//! Setters of `CreateJob` for flavor, pool, placement, run time, volumes and logs; `Volume`.
 
 use std::time::Duration;
 
@@ -188,7 +188,7 @@ impl Volume {
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }

@@ -1,9 +1,8 @@
-//! Making a job exactly once, also when the answer is lost.
+//! Creates a job exactly once, also when the answer is lost.
 //!
-//! A create is not sent again blindly, because it makes a new job each time. But
-//! names of jobs are unique, so a lost one can be settled: look for the job, and
-//! only when it is not there send it again. Should both have arrived, the service
-//! refuses the second for its name.
+//! A create is not idempotent, but the names of jobs are unique. When the answer to a create is
+//! lost, the job is looked for by its name, and the create is sent again only if there is none.
+//! Should both have arrived, the service refuses the second for its name.
 
 use std::{
     sync::Arc,
@@ -30,17 +29,17 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// A new job may show up in searches a little late.
-const LOOKS: [Duration; 3] = [
+/// The pauses before the searches for a lost job: a new job appears in them a little late.
+const SEARCH_PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// How far the clock of the service may be behind ours; beyond this its gateway
-/// refuses signatures.
-const SKEW: Duration = Duration::from_secs(60);
-/// "There is a job of this name."
-const DUPLICATE: &str = "ModelArts.2751";
+/// The most by which the clock of the service can be behind: beyond this its gateway refuses
+/// signatures.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// The code for a name that another job has.
+const NAME_EXISTS: &str = "ModelArts.2751";
 
 // Looked for when this is compiled.
 #[allow(clippy::panic)]
@@ -81,12 +80,12 @@ impl CreateJob {
                 tracing::warn!(%warning, "advice that the job does not follow");
             }
         }
-        create(&client, &self.body(), &deadline).await
+        create_once(&client, &self.body(), &deadline).await
     }
 }
 
-/// Sends a create until it is known what became of it.
-async fn create(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
+/// Sends the create until it is known that the job exists, or that it does not.
+async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
@@ -101,48 +100,48 @@ async fn create(client: &Client, body: &Value, deadline: &Deadline) -> Result<Jo
                 let call = record.take().call();
                 let error = deadline.passed("the job was being sent").in_call(call);
                 return Err(match lost {
-                    Some(lost) => unsettled(error.after(lost), name),
-                    None if error.is_uncertain() => unsettled(error, name),
+                    Some(lost) => uncertain_error(error.after(lost), name),
+                    None if error.is_uncertain() => uncertain_error(error, name),
                     None => error.with_solution(Some("it was not sent".into())),
                 });
             }
         };
-        let exists = lost.is_some() && error.code() == Some(DUPLICATE);
-        let refused = !error.is_uncertain();
-        if lost.is_none() && refused {
+        let exists = lost.is_some() && error.code() == Some(NAME_EXISTS);
+        let is_refused = !error.is_uncertain();
+        if lost.is_none() && is_refused {
             return Err(error);
         }
         let refused_at = clock.now();
-        let found = find(client, name, body, started, exists);
+        let found = find_lost_job(client, name, body, started, exists);
         match deadline.keep(clock, found).await {
-            Some(Ok(Found::Ours(job))) => return Ok(job),
+            Some(Ok(Lookup::Created(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
-            Some(Ok(Found::Another)) if exists => return Err(error),
+            Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
             // The one before may be listed even later than this.
-            Some(Ok(_)) if refused => return Err(unsettled(error, name)),
+            Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
-            Some(Err(search)) if lost.is_none() && is_answered_alike(&error, &search) => {
+            Some(Err(search)) if lost.is_none() && have_same_rejection(&error, &search) => {
                 return Err(error.with_solution(Some(
                     "the search for the job was answered in the same way, so the create did \
                      probably not reach the service; check the endpoint"
                         .into(),
                 )));
             }
-            Some(Err(_)) => return Err(unsettled(lost.unwrap_or(error), name)),
+            Some(Err(_)) => return Err(uncertain_error(lost.unwrap_or(error), name)),
             None => {
                 let late = deadline.passed("a job was looked for whose create had been lost");
-                return Err(unsettled(late.after(lost.unwrap_or(error)), name));
+                return Err(uncertain_error(late.after(lost.unwrap_or(error)), name));
             }
         }
         // The searches took a part of what the service asked to wait.
-        let asked = error.retry_after().unwrap_or_default();
-        let pause = asked.saturating_sub(since(clock, refused_at));
-        let again = !error.is_final()
+        let retry_after = error.retry_after().unwrap_or_default();
+        let pause = retry_after.saturating_sub(since(clock, refused_at));
+        let send_again = !error.is_final()
             && sent < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
             && client.pay_retry();
-        if !again {
+        if !send_again {
             let times = match sent {
                 1 => "once".to_owned(),
                 sent => format!("{sent} times"),
@@ -161,8 +160,8 @@ async fn create(client: &Client, body: &Value, deadline: &Deadline) -> Result<Jo
 }
 
 /// A text of the body; empty when it is not there.
-fn text<'a>(body: &'a Value, way: &str) -> &'a str {
-    Located::root(body).at(way).text().unwrap_or_default()
+fn text<'a>(body: &'a Value, path: &str) -> &'a str {
+    Located::root(body).at(path).text().unwrap_or_default()
 }
 
 async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
@@ -173,8 +172,8 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let told = answer.told();
-    Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
+    let call = answer.told();
+    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::no_id)
 }
 
 /// Sends the body as it is.
@@ -206,7 +205,7 @@ async fn post(
     client.call_on_record(record, call).await
 }
 
-fn unsettled(error: Error, name: &str) -> Error {
+fn uncertain_error(error: Error, name: &str) -> Error {
     error.uncertain().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
@@ -214,30 +213,31 @@ fn unsettled(error: Error, name: &str) -> Error {
 
 /// Returns whether a create and a search got the same answer, as from something that is not
 /// the service: a proxy, or the server of a wrong endpoint.
-fn is_answered_alike(create: &Error, search: &Error) -> bool {
+fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
 
 /// The result of a search for the job of a lost create.
-enum Found {
-    Ours(Job),
+enum Lookup {
+    /// The job of the lost create.
+    Created(Job),
     /// Only another job of its name.
-    Another,
+    OtherJob,
     /// No job of its name, which may only not be listed yet.
-    Nothing,
+    Absent,
 }
 
 /// Looks for the job that a lost create may have made. `exists`: the service says that there
 /// is one of its name, so that older jobs are looked through, too.
-async fn find(
+async fn find_lost_job(
     client: &Client,
     name: &str,
     body: &Value,
     started: SystemTime,
     exists: bool,
-) -> Result<Found, Error> {
-    let mut another = false;
-    for pause in LOOKS {
+) -> Result<Lookup, Error> {
+    let mut other_exists = false;
+    for pause in SEARCH_PAUSES {
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
         }
@@ -256,29 +256,29 @@ async fn find(
         while let Some(job) = jobs.try_next().await? {
             // Where each answer is there at once, nothing else would look at the time.
             tokio::task::yield_now().await;
-            let older = |created: SystemTime| created + SKEW < started;
+            let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
             // The newest come first.
-            if older && (another || !exists) {
+            if older && (other_exists || !exists) {
                 break;
             }
             if job.name() == name {
-                if !older && made_of(job.details(), body) {
-                    return Ok(Found::Ours(job));
+                if !older && is_made_from(job.details(), body) {
+                    return Ok(Lookup::Created(job));
                 }
-                another = true;
+                other_exists = true;
             }
         }
     }
-    Ok(match another {
-        true => Found::Another,
-        false => Found::Nothing,
+    Ok(match other_exists {
+        true => Lookup::OtherJob,
+        false => Lookup::Absent,
     })
 }
 
-/// Whether a job can have been made of this body. An older job of the same name
+/// Returns whether a job can have been made from this body. An older job of the same name
 /// would have kept ours from being made, and must not be taken for it.
-fn made_of(job: &TrainingJob, body: &Value) -> bool {
+fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let body = Located::root(body);
     let description = job
         .metadata
@@ -322,9 +322,9 @@ mod tests {
             }))
             .unwrap()
         };
-        assert!(made_of(&job("d", "/bucket/out/"), &body));
-        assert!(made_of(&job("d", "obs://bucket/out"), &body));
-        assert!(!made_of(&job("d", "/bucket/other/"), &body));
-        assert!(!made_of(&job("", "/bucket/out/"), &body));
+        assert!(is_made_from(&job("d", "/bucket/out/"), &body));
+        assert!(is_made_from(&job("d", "obs://bucket/out"), &body));
+        assert!(!is_made_from(&job("d", "/bucket/other/"), &body));
+        assert!(!is_made_from(&job("", "/bucket/out/"), &body));
     }
 }

@@ -1,4 +1,7 @@
-//! The events of a job: read, and followed as they come.
+//! The events of a job, read once or followed.
+//!
+//! `Events` reads them page by page. `follow` polls windows of time and leaves out, with `dedup`,
+//! the events that an earlier window gave. `parse` reads the text of an event to its `kind`.
 
 mod dedup;
 pub(crate) mod event;
@@ -43,7 +46,7 @@ pub struct Events {
     pattern: Option<String>,
     range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
-    reading: ReadOptions,
+    options: ReadOptions,
     interval: Duration,
     lateness: Duration,
     quiet: Duration,
@@ -59,7 +62,7 @@ impl Job {
             pattern: None,
             range: None,
             order: SortOrder::Asc,
-            reading: ReadOptions::new(MAX_LIMIT),
+            options: ReadOptions::new(MAX_LIMIT),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -100,13 +103,13 @@ impl Events {
 
     /// How many events are asked for at a time: 1 to 100, and 100 if nothing is said.
     pub fn page_size(mut self, rows: u32) -> Self {
-        self.reading.size = rows;
+        self.options.size = rows;
         self
     }
 
     /// How many pages are asked for at the same time, after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
-        self.reading.in_flight = pages;
+        self.options.in_flight = pages;
         self
     }
 
@@ -114,13 +117,13 @@ impl Events {
     /// The documents disagree; if nothing is said, the first two pages tell, and the
     /// client remembers it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
-        self.reading.meaning = Some(meaning);
+        self.options.meaning = Some(meaning);
         self
     }
 
     /// Goes on behind a page of the same events. Following does not regard it.
     pub fn resume(mut self, position: Position) -> Self {
-        self.reading.resume = Some(position);
+        self.options.resume = Some(position);
         self
     }
 
@@ -156,29 +159,29 @@ impl Events {
         self.stream()
     }
 
-    /// The first `most` events, and never more: the number is the bound of what this
+    /// The first `max` events, and never more: the number is the bound of what this
     /// takes in memory.
     ///
     /// # Errors
     /// As the stream.
-    pub async fn collect(self, most: usize) -> Result<Vec<Event>, Error> {
-        self.stream().take(most).try_collect().await
+    pub async fn collect(self, max: usize) -> Result<Vec<Event>, Error> {
+        self.stream().take(max).try_collect().await
     }
 
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check().and_then(|()| pagination(OPERATION)) {
-            Ok(how) => {
-                let reading = self.reading.clone();
-                page::pages(self, how, reading)
+            Ok(paging) => {
+                let options = self.options.clone();
+                page::pages(self, paging, options)
             }
             Err(error) => page::refused(error),
         }
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.reading.check(OPERATION, MAX_LIMIT)?;
+        self.options.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
             not_blank("pattern", pattern)?;
             let length = pattern.chars().count();
@@ -238,7 +241,7 @@ impl Source for Events {
                 })
                 .await?;
             let dropped = answer.dropped().rows;
-            let told = answer.told();
+            let call = answer.told();
             let answer = answer.into_inner();
             Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),
@@ -246,7 +249,7 @@ impl Source for Events {
                 count: None,
                 limit: answer.limit,
                 dropped,
-                told,
+                told: call,
             })
         })
     }

@@ -1,4 +1,4 @@
-//! The updates that following a job gives.
+//! `JobUpdate`: an item of the stream of a followed job.
 
 use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
 

@@ -14,17 +14,17 @@ use crate::{
         logs::{
             Logs,
             item::{LogAccess, LogItem},
-            lines::{LineReader, Lines, MOST},
+            lines::{LineReader, LineSource, MAX_LINES},
             preview::PreviewReader,
         },
-        polling::end::{EndWatch, Polls},
+        polling::end::{EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
 };
 
-/// What the service says of a log that was not kept: after 30 days, when there is no path
-/// that logs are exported to.
-const CLEARED: &str = "ModelArts.2819";
+/// The code for a log that the service has deleted, which it does after 30 days unless logs are
+/// exported.
+const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
     /// The lines that there are, and those that come, until the job has ended and
@@ -43,11 +43,11 @@ impl Logs {
     /// lines, they do not come again.
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
-        let state = State {
-            ending: EndWatch::new(self.job.clone(), self.quiet),
+        let state = FollowState {
+            end_watch: EndWatch::new(self.job.clone(), self.quiet),
             interval: self.interval,
-            watcher: LogFollower::new(self),
-            at_once: true,
+            follower: LogFollower::new(self),
+            skip_pause: true,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -62,8 +62,12 @@ impl Logs {
     }
 }
 
-impl Lines for Logs {
-    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+impl LineSource for Logs {
+    fn fetch_lines(
+        &self,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> BoxFuture<'_, Result<LogLines, Error>> {
         let client = self.job.client();
         let base = base.map(str::to_owned);
         Box::pin(async move {
@@ -74,7 +78,7 @@ impl Lines for Logs {
                         .project_id(client.project().clone())
                         .training_job_id(self.job.training_job_id().clone())
                         .task_id(self.task.clone())
-                        .lines(MOST)
+                        .lines(MAX_LINES)
                         .order(order);
                     if let Some(base) = base {
                         call = call.base_line(base);
@@ -87,14 +91,14 @@ impl Lines for Logs {
     }
 }
 
-/// Polls a log again and again.
+/// The repeated polls of a log.
 #[derive(Debug)]
 pub(crate) struct LogFollower {
     logs: Logs,
     reader: Reader,
-    pub(crate) polls: Polls,
-    /// Whether the service has thrown the log away, after which nothing comes any more.
-    cleared: bool,
+    pub(crate) polls: SourcePolls,
+    /// The service has deleted the log: nothing more comes.
+    is_deleted: bool,
 }
 
 #[derive(Debug)]
@@ -105,17 +109,17 @@ enum Reader {
 
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        let numbers = logs.job.client().cloud().numbers_lines();
+        let has_line_numbers = logs.job.client().cloud().numbers_lines();
         let reader = match logs.access {
             Some(LogAccess::LineNumbers) => Reader::Lines(LineReader::default()),
-            None if numbers => Reader::Lines(LineReader::default()),
+            None if has_line_numbers => Reader::Lines(LineReader::default()),
             _ => Reader::Preview(PreviewReader::default()),
         };
         Self {
             logs,
             reader,
-            polls: Polls::default(),
-            cleared: false,
+            polls: SourcePolls::default(),
+            is_deleted: false,
         }
     }
 
@@ -123,10 +127,13 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// What is new, and whether there is more to be had at once. A log that is not there
-    /// yet has nothing new; one that is not there any more has a gap.
-    pub(crate) async fn poll(&mut self, ending: &EndWatch) -> Result<(Vec<LogItem>, bool), Error> {
-        self.polls.begin(ending);
+    /// Polls once. Returns the new items, and whether more can be read at once. A log that does
+    /// not exist yet has nothing new; one that was deleted has a gap.
+    pub(crate) async fn poll(
+        &mut self,
+        end_watch: &EndWatch,
+    ) -> Result<(Vec<LogItem>, bool), Error> {
+        self.polls.begin(end_watch);
         let (items, more) = self.read().await?;
         match more {
             true => self.polls.progress(),
@@ -136,26 +143,26 @@ impl LogFollower {
     }
 
     async fn read(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
-        if self.cleared {
+        if self.is_deleted {
             return Ok((Vec::new(), false));
         }
         let mut answer = match &mut self.reader {
-            Reader::Lines(cursor) => cursor.look(&self.logs).await,
-            Reader::Preview(tail) => Self::preview(&self.logs, tail).await,
+            Reader::Lines(reader) => reader.poll(&self.logs).await,
+            Reader::Preview(reader) => Self::preview(&self.logs, reader).await,
         };
-        if let (Err(error), Reader::Lines(cursor)) = (&answer, &self.reader)
+        if let (Err(error), Reader::Lines(reader)) = (&answer, &self.reader)
             && error.is_unknown_operation()
-            && cursor.is_new()
+            && reader.is_new()
             && self.logs.access.is_none()
         {
-            let mut tail = PreviewReader::default();
-            answer = Self::preview(&self.logs, &mut tail).await;
-            self.reader = Reader::Preview(tail);
+            let mut reader = PreviewReader::default();
+            answer = Self::preview(&self.logs, &mut reader).await;
+            self.reader = Reader::Preview(reader);
         }
         match answer {
             Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
-            Err(error) if error.code() == Some(CLEARED) => {
-                self.cleared = true;
+            Err(error) if error.code() == Some(LOG_DELETED) => {
+                self.is_deleted = true;
                 let mut items = Vec::from_iter(self.finish());
                 items.push(LogItem::Gap { bytes: None });
                 Ok((items, false))
@@ -164,7 +171,7 @@ impl LogFollower {
             // that says nothing passes.
             Err(error)
                 if error.is_unknown_operation()
-                    && matches!(&self.reader, Reader::Lines(cursor) if cursor.is_new() || !error.is_stray()) =>
+                    && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_stray()) =>
             {
                 Err(Error::new(
                     ErrorKind::Unexpected,
@@ -177,53 +184,58 @@ impl LogFollower {
         }
     }
 
-    async fn preview(logs: &Logs, tail: &mut PreviewReader) -> Result<(Vec<LogItem>, bool), Error> {
-        Ok((tail.advance(&logs.preview().await?), false))
+    async fn preview(
+        logs: &Logs,
+        reader: &mut PreviewReader,
+    ) -> Result<(Vec<LogItem>, bool), Error> {
+        Ok((reader.advance(&logs.preview().await?), false))
     }
 
     /// The last line, if it has no end.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         match &mut self.reader {
-            Reader::Preview(tail) => tail.finish(),
-            Reader::Lines(cursor) => cursor.finish(),
+            Reader::Preview(reader) => reader.finish(),
+            Reader::Lines(reader) => reader.finish(),
         }
     }
 }
 
-struct State {
-    watcher: LogFollower,
-    ending: EndWatch,
+struct FollowState {
+    follower: LogFollower,
+    end_watch: EndWatch,
     interval: Duration,
-    /// Whether there is something to be had without waiting.
-    at_once: bool,
+    /// More can be read without waiting.
+    skip_pause: bool,
 }
 
-impl State {
-    /// Polls once: what is new, and whether to poll again.
+impl FollowState {
+    /// Polls once. Returns the new items, and whether to poll again.
     async fn next(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
-        let clock = self.ending.job.client().clock().clone();
-        if !std::mem::take(&mut self.at_once) {
-            let polls = [&mut self.watcher.polls];
-            clock.sleep(self.ending.pause(self.interval, polls)).await;
+        let clock = self.end_watch.job.client().clock().clone();
+        if !std::mem::take(&mut self.skip_pause) {
+            let polls = [&mut self.follower.polls];
+            clock
+                .sleep(self.end_watch.pause(self.interval, polls))
+                .await;
         }
-        self.ending.poll().await?;
+        self.end_watch.poll().await?;
         let mut items = Vec::new();
-        match self.watcher.poll(&self.ending).await {
+        match self.follower.poll(&self.end_watch).await {
             Ok((new, more)) => {
                 items = new;
-                self.at_once = more;
+                self.skip_pause = more;
             }
-            Err(error) if error.is_gone() => self.ending.mark_gone(),
-            Err(error) => self.watcher.polls.fail(error, &*clock)?,
+            Err(error) if error.is_gone() => self.end_watch.mark_gone(),
+            Err(error) => self.follower.polls.fail(error, &*clock)?,
         }
         if !items.is_empty() {
-            self.ending.news();
+            self.end_watch.saw_news();
         }
-        let end = self.ending.settle([&mut self.watcher.polls]);
-        let over = end.is_over && !self.at_once;
-        if over {
-            items.extend(self.watcher.finish());
+        let status = self.end_watch.end_round([&mut self.follower.polls]);
+        let is_over = status.is_over && !self.skip_pause;
+        if is_over {
+            items.extend(self.follower.finish());
         }
-        Ok((items, !over))
+        Ok((items, !is_over))
     }
 }

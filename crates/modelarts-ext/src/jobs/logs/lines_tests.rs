@@ -14,7 +14,7 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::logs::{
         item::LogItem,
-        lines::{LineReader, Lines},
+        lines::{LineReader, LineSource},
     },
     pagination::tests::config,
 };
@@ -126,8 +126,12 @@ impl Log {
     }
 }
 
-impl Lines for Log {
-    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+impl LineSource for Log {
+    fn fetch_lines(
+        &self,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> BoxFuture<'_, Result<LogLines, Error>> {
         let mut asked = self.asked.lock().unwrap();
         assert!(asked.len() < 5000, "it does not end");
         asked.push((base.map(str::to_owned), order));
@@ -140,7 +144,7 @@ impl Lines for Log {
 fn look(cursor: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
-        let (items, more) = block_on(cursor.look(log)).unwrap();
+        let (items, more) = block_on(cursor.poll(log)).unwrap();
         lines.extend(items.into_iter().map(line));
         if !more {
             return lines;
@@ -238,13 +242,17 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
 /// A log of which each third answer fails.
 struct Unsteady(Log, Mutex<u32>);
 
-impl Lines for Unsteady {
-    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+impl LineSource for Unsteady {
+    fn fetch_lines(
+        &self,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> BoxFuture<'_, Result<LogLines, Error>> {
         let mut count = self.1.lock().unwrap();
         *count += 1;
         match *count % 3 {
             0 => Box::pin(async { Err(Error::new(ErrorKind::Timeout, "too late")) }),
-            _ => self.0.ask(base, order),
+            _ => self.0.fetch_lines(base, order),
         }
     }
 }
@@ -265,8 +273,8 @@ fn what_a_look_brought_before_it_failed_is_kept() {
     );
     let mut cursor = LineReader::default();
     // The first look needs three answers before it brings something.
-    assert!(block_on(cursor.look(&log)).is_err());
-    let (items, _) = block_on(cursor.look(&log.0)).unwrap();
+    assert!(block_on(cursor.poll(&log)).is_err());
+    let (items, _) = block_on(cursor.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
     log.0.write(
         &(20..40)
@@ -275,7 +283,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
     );
     let (mut lines, mut errors) = (Vec::new(), 0);
     for _ in 0..60 {
-        match block_on(cursor.look(&log)) {
+        match block_on(cursor.poll(&log)) {
             Ok((items, _)) => lines.extend(items.into_iter().map(line)),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -317,7 +325,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
         let mut numbers = Vec::new();
         let mut looks = 0;
         loop {
-            let (items, more) = block_on(cursor.look(&log)).unwrap();
+            let (items, more) = block_on(cursor.poll(&log)).unwrap();
             looks += 1;
             let lines = items.into_iter().map(line);
             numbers.extend(lines.map(|line| line.split(' ').next().unwrap().to_owned()));
@@ -343,12 +351,16 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
 #[test]
 fn lines_without_numbers_are_refused() {
     struct Bare;
-    impl Lines for Bare {
-        fn ask(&self, _: Option<&str>, _: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+    impl LineSource for Bare {
+        fn fetch_lines(
+            &self,
+            _: Option<&str>,
+            _: SortOrder,
+        ) -> BoxFuture<'_, Result<LogLines, Error>> {
             Box::pin(async { Ok(serde_json::from_value(json!({"content": "a\n"})).unwrap()) })
         }
     }
-    let error = block_on(LineReader::default().look(&Bare)).unwrap_err();
+    let error = block_on(LineReader::default().poll(&Bare)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the service gives lines of a log without their numbers; read it by preview"

@@ -1,4 +1,8 @@
-//! The log of a task: looked at, and followed as it grows.
+//! The log of a task: its newest part, or all of it followed as it grows.
+//!
+//! `follow` polls the log with one of two readers, which find the lines that are new: `preview`
+//! compares the newest part of the log with what was read before, `lines` asks for lines by their
+//! numbers. Both give the items of `item`. `timestamp` reads the times that lines begin with.
 
 pub(crate) mod follow;
 pub(crate) mod item;
