@@ -90,8 +90,8 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     let started = clock.now();
     let policy = client.retry_policy();
     let name = text(body, "metadata.name");
-    let mut lost: Option<Error> = None;
-    for sent in 1.. {
+    let mut lost_error: Option<Error> = None;
+    for attempt in 1.. {
         let record = Arc::default();
         let error = match deadline.keep(clock, send(client, body, &record)).await {
             Some(Ok(job)) => return Ok(job),
@@ -99,16 +99,16 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             None => {
                 let call = record.take().call();
                 let error = deadline.passed("the job was being sent").in_call(call);
-                return Err(match lost {
+                return Err(match lost_error {
                     Some(lost) => uncertain_error(error.after(lost), name),
                     None if error.is_uncertain() => uncertain_error(error, name),
                     None => error.with_solution(Some("it was not sent".into())),
                 });
             }
         };
-        let exists = lost.is_some() && error.code() == Some(NAME_EXISTS);
+        let exists = lost_error.is_some() && error.code() == Some(NAME_EXISTS);
         let is_refused = !error.is_uncertain();
-        if lost.is_none() && is_refused {
+        if lost_error.is_none() && is_refused {
             return Err(error);
         }
         let refused_at = clock.now();
@@ -120,31 +120,34 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             // The one before may be listed even later than this.
             Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
-            Some(Err(search)) if lost.is_none() && have_same_rejection(&error, &search) => {
+            Some(Err(search)) if lost_error.is_none() && have_same_rejection(&error, &search) => {
                 return Err(error.with_solution(Some(
                     "the search for the job was answered in the same way, so the create did \
                      probably not reach the service; check the endpoint"
                         .into(),
                 )));
             }
-            Some(Err(_)) => return Err(uncertain_error(lost.unwrap_or(error), name)),
+            Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
             None => {
                 let late = deadline.passed("a job was looked for whose create had been lost");
-                return Err(uncertain_error(late.after(lost.unwrap_or(error)), name));
+                return Err(uncertain_error(
+                    late.after(lost_error.unwrap_or(error)),
+                    name,
+                ));
             }
         }
         // The searches took a part of what the service asked to wait.
         let retry_after = error.retry_after().unwrap_or_default();
         let pause = retry_after.saturating_sub(since(clock, refused_at));
         let send_again = !error.is_final()
-            && sent < policy.max_attempts
+            && attempt < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
             && client.pay_retry();
         if !send_again {
-            let times = match sent {
+            let times = match attempt {
                 1 => "once".to_owned(),
-                sent => format!("{sent} times"),
+                attempts => format!("{attempts} times"),
             };
             return Err(error.with_solution(Some(format!(
                 "it was sent {times}, and no job named {name:?} was found after it"
@@ -154,7 +157,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         if !pause.is_zero() {
             clock.sleep(pause).await;
         }
-        lost = Some(error);
+        lost_error = Some(error);
     }
     Err(Error::invalid("nothing was sent"))
 }

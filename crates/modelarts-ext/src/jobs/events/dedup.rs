@@ -85,10 +85,10 @@ impl Deduplicator {
             let digest = (self.hashers.0.hash_one(row), self.hashers.1.hash_one(row));
             let count = self.poll_counts.entry(digest).or_default();
             *count += 1;
-            let known = self.counts.entry(digest).or_default();
-            let is_new = *count > *known;
+            let max_count = self.counts.entry(digest).or_default();
+            let is_new = *count > *max_count;
             if is_new {
-                *known = *count;
+                *max_count = *count;
                 self.newest = self.newest.max(row.time());
             }
             is_new
@@ -223,22 +223,22 @@ mod tests {
                 0..80,
             ),
             // And how far the clock is behind then.
-            looks in prop::collection::btree_map(
+            polls in prop::collection::btree_map(
                 0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
             ),
             page in 1_usize..20,
         ) {
             let mut dedup = deduplicator();
             let mut given: HashMap<Event, usize> = HashMap::new();
-            for (look, behind) in looks.into_iter().chain([(400, 0)]) {
+            for (now, behind) in polls.into_iter().chain([(400, 0)]) {
                 let mut rows: Vec<_> = feed
                     .iter()
-                    .filter(|(time, late, _, _)| time + late <= look)
+                    .filter(|(time, late, _, _)| time + late <= now)
                     .map(|(time, _, ahead, text)| event(*time + *ahead, &text.to_string()))
                     .collect();
                 rows.sort_by_key(|event| event.time_text().to_owned());
-                let now = event(look, "").time().unwrap() - Duration::from_secs(behind);
-                dedup.begin_poll(now);
+                let clock = event(now, "").time().unwrap() - Duration::from_secs(behind);
+                dedup.begin_poll(clock);
                 if let Some((start, end)) = dedup.window(None) {
                     rows.retain(|event| {
                         event.time().is_some_and(|time| time >= start && time <= end)

@@ -1,4 +1,4 @@
-//! Logs that grow, are thrown away, and begin again while they are read by number.
+//! Tests of `LineReader` with logs that grow, lose lines, and begin again while they are read.
 
 use std::sync::Mutex;
 
@@ -19,23 +19,23 @@ use crate::{
     pagination::tests::config,
 };
 
-/// What the documents leave open.
+/// How a service answers where the documents leave it open.
 #[derive(Clone, Debug)]
 struct Manner {
-    /// Whether an answer begins with the line that it goes on from.
+    /// An answer begins with the line that it goes on from.
     repeats: bool,
-    /// Whether `desc` leads forward, as the documents of the older call say.
+    /// `desc` leads forward, as the documents of the older call say.
     swapped: bool,
-    /// Whether the newest lines come when no number is given.
+    /// The newest lines come when no number is given.
     newest: bool,
     /// The most lines of an answer.
-    most: usize,
-    /// Whether the last line of an answer has an end.
+    max_lines: usize,
+    /// The last line of an answer has an end.
     ends: bool,
-    /// Whether newer lines come first in answers that lead backward. Of such a service
+    /// Newer lines come first in answers that lead backward. Of such a service
     /// only whole lines can be understood.
     reversed: bool,
-    /// Whether numbers are times. Then a log does not begin again, it goes on.
+    /// Numbers are times. Then a log does not begin again, it goes on.
     times: bool,
 }
 
@@ -43,7 +43,7 @@ const EMULATOR: Manner = Manner {
     repeats: false,
     swapped: false,
     newest: false,
-    most: 500,
+    max_lines: 500,
     ends: true,
     reversed: false,
     times: false,
@@ -55,7 +55,7 @@ struct Log {
     /// Numbers and lines; the last one may be open.
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
-    asked: Mutex<Vec<(Option<String>, SortOrder)>>,
+    requests: Mutex<Vec<(Option<String>, SortOrder)>>,
 }
 
 impl Log {
@@ -69,7 +69,7 @@ impl Log {
             manner,
             lines: Mutex::default(),
             next: Mutex::new(next),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Log {
         }
     }
 
-    fn begin_again(&self) {
+    fn restart(&self) {
         self.lines.lock().unwrap().clear();
         *self.next.lock().unwrap() = 1;
     }
@@ -108,8 +108,8 @@ impl Log {
             .collect();
         let from_the_start = forward && (base.is_some() || !manner.newest);
         let mut page = match from_the_start {
-            true => fit[..fit.len().min(manner.most)].to_vec(),
-            false => fit[fit.len().saturating_sub(manner.most)..].to_vec(),
+            true => fit[..fit.len().min(manner.max_lines)].to_vec(),
+            false => fit[fit.len().saturating_sub(manner.max_lines)..].to_vec(),
         };
         if manner.reversed && !forward {
             page.reverse();
@@ -132,19 +132,19 @@ impl LineSource for Log {
         base: Option<&str>,
         order: SortOrder,
     ) -> BoxFuture<'_, Result<LogLines, Error>> {
-        let mut asked = self.asked.lock().unwrap();
-        assert!(asked.len() < 5000, "it does not end");
-        asked.push((base.map(str::to_owned), order));
+        let mut requests = self.requests.lock().unwrap();
+        assert!(requests.len() < 5000, "it does not end");
+        requests.push((base.map(str::to_owned), order));
         let answer = self.answer(base.map(|base| base.parse().unwrap()), order);
         Box::pin(async { Ok(answer) })
     }
 }
 
 /// Looks as long as there is more at once.
-fn look(cursor: &mut LineReader, log: &Log) -> Vec<String> {
+fn poll_lines(reader: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
-        let (items, more) = block_on(cursor.poll(log)).unwrap();
+        let (items, more) = block_on(reader.poll(log)).unwrap();
         lines.extend(items.into_iter().map(line));
         if !more {
             return lines;
@@ -162,18 +162,18 @@ fn line(item: LogItem) -> String {
 #[test]
 fn a_quiet_log_costs_two_requests_a_look() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
-    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    let mut reader = LineReader::default();
+    assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     log.write("one\ntw");
-    assert_eq!(look(&mut cursor, &log), ["one"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["one"]);
     log.write("o\nthree\n");
-    assert_eq!(look(&mut cursor, &log), ["two", "three"]);
-    let before = log.asked.lock().unwrap().len();
+    assert_eq!(poll_lines(&mut reader, &log), ["two", "three"]);
+    let before = log.requests.lock().unwrap().len();
     for _ in 0..10 {
-        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     }
-    assert_eq!(log.asked.lock().unwrap().len() - before, 20);
-    assert_eq!(cursor.finish(), None);
+    assert_eq!(log.requests.lock().unwrap().len() - before, 20);
+    assert_eq!(reader.finish(), None);
 }
 
 #[test]
@@ -182,34 +182,37 @@ fn lines_that_the_service_threw_away_are_a_gap() {
         times: true,
         ..EMULATOR
     });
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("1\n2\n3\n");
-    assert_eq!(look(&mut cursor, &log), ["1", "2", "3"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["1", "2", "3"]);
     log.write("4\n5\n6\n");
     log.lines.lock().unwrap().drain(..4);
-    assert_eq!(look(&mut cursor, &log), ["gap None", "5", "6"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["gap None", "5", "6"]);
     log.write("7\n");
-    assert_eq!(look(&mut cursor, &log), ["7"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["7"]);
 }
 
 #[test]
 fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("1\n2\n3\n4\n5\n6\nno end");
-    assert_eq!(look(&mut cursor, &log), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(
+        poll_lines(&mut reader, &log),
+        ["1", "2", "3", "4", "5", "6"]
+    );
     log.lines.lock().unwrap().drain(..4);
-    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
-    assert_eq!(look(&mut cursor, &log), ["no end so far", "8"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
     // All that was read goes, and the next number is the next line.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
-    assert_eq!(look(&mut cursor, &log), ["9"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["9"]);
     log.write("10\n11\n");
     log.lines.lock().unwrap().drain(..2);
-    assert_eq!(look(&mut cursor, &log), ["gap None", "11"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["gap None", "11"]);
 }
 
 #[test]
@@ -219,23 +222,23 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
             repeats,
             ..EMULATOR
         });
-        let mut cursor = LineReader::default();
+        let mut reader = LineReader::default();
         log.write(&"x\n".repeat(14));
-        assert_eq!(look(&mut cursor, &log), ["x"; 14]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x"; 14]);
         // Two of those that were given go, and as many come.
         log.lines.lock().unwrap().drain(..12);
         log.write("x\nx\n");
-        assert_eq!(look(&mut cursor, &log), ["x"; 2]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x"; 2]);
         // All that were given go, and of those behind them the first.
         log.write(&"x\n".repeat(4));
         log.lines.lock().unwrap().drain(..5);
-        assert_eq!(look(&mut cursor, &log), ["gap None", "x", "x", "x"]);
+        assert_eq!(poll_lines(&mut reader, &log), ["gap None", "x", "x", "x"]);
         // All that were given but the one that has no end yet.
         log.write("x");
-        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
         log.write("\nx\n");
         log.lines.lock().unwrap().drain(..3);
-        assert_eq!(look(&mut cursor, &log), ["x", "x"]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x", "x"]);
     }
 }
 
@@ -261,7 +264,7 @@ impl LineSource for Unsteady {
 fn what_a_look_brought_before_it_failed_is_kept() {
     let log = Unsteady(
         Log::new(Manner {
-            most: 2,
+            max_lines: 2,
             ..EMULATOR
         }),
         Mutex::new(0),
@@ -271,10 +274,10 @@ fn what_a_look_brought_before_it_failed_is_kept() {
             .map(|number| format!("{number}\n"))
             .collect::<String>(),
     );
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     // The first look needs three answers before it brings something.
-    assert!(block_on(cursor.poll(&log)).is_err());
-    let (items, _) = block_on(cursor.poll(&log.0)).unwrap();
+    assert!(block_on(reader.poll(&log)).is_err());
+    let (items, _) = block_on(reader.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
     log.0.write(
         &(20..40)
@@ -283,7 +286,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
     );
     let (mut lines, mut errors) = (Vec::new(), 0);
     for _ in 0..60 {
-        match block_on(cursor.poll(&log)) {
+        match block_on(reader.poll(&log)) {
             Ok((items, _)) => lines.extend(items.into_iter().map(line)),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -299,16 +302,16 @@ fn what_a_look_brought_before_it_failed_is_kept() {
 #[test]
 fn a_log_that_began_again_is_read_from_its_start() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("first\nrun\nhalf a li");
-    assert_eq!(look(&mut cursor, &log), ["first", "run"]);
-    log.begin_again();
+    assert_eq!(poll_lines(&mut reader, &log), ["first", "run"]);
+    log.restart();
     log.write("again\n");
-    assert_eq!(look(&mut cursor, &log), ["half a li", "again"]);
-    log.begin_again();
+    assert_eq!(poll_lines(&mut reader, &log), ["half a li", "again"]);
+    log.restart();
     log.write("a third\nrun\nthat is\nlonger\n");
     assert_eq!(
-        look(&mut cursor, &log),
+        poll_lines(&mut reader, &log),
         ["a third", "run", "that is", "longer"]
     );
 }
@@ -321,12 +324,12 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
         for number in 0..3000 {
             log.write(&format!("{number} {long}\n"));
         }
-        let mut cursor = LineReader::default();
+        let mut reader = LineReader::default();
         let mut numbers = Vec::new();
-        let mut looks = 0;
+        let mut polls = 0;
         loop {
-            let (items, more) = block_on(cursor.poll(&log)).unwrap();
-            looks += 1;
+            let (items, more) = block_on(reader.poll(&log)).unwrap();
+            polls += 1;
             let lines = items.into_iter().map(line);
             numbers.extend(lines.map(|line| line.split(' ').next().unwrap().to_owned()));
             if !more {
@@ -343,7 +346,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
                 numbers,
                 (0..3000).map(|n| n.to_string()).collect::<Vec<_>>()
             );
-            assert_eq!(looks, 3);
+            assert_eq!(polls, 3);
         }
     }
 }
@@ -385,11 +388,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn manners() -> impl Strategy<Value = Manner> {
     (any::<[bool; 6]>(), 3..40_usize).prop_map(
-        |([repeats, swapped, newest, ends, reversed, times], most)| Manner {
+        |([repeats, swapped, newest, ends, reversed, times], max_lines)| Manner {
             repeats,
             swapped,
             newest,
-            most,
+            max_lines,
             ends,
             reversed,
             times,
@@ -405,10 +408,10 @@ proptest! {
     fn a_random_log_of_equal_lines_gives_each_once(
         steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
         repeats in any::<bool>(),
-        most in 3..40_usize,
+        max_lines in 3..40_usize,
     ) {
-        let log = Log::new(Manner { repeats, most, ..EMULATOR });
-        let mut cursor = LineReader::default();
+        let log = Log::new(Manner { repeats, max_lines, ..EMULATOR });
+        let mut reader = LineReader::default();
         let (mut given, mut written) = (Vec::new(), String::new());
         for (lines, open, thrown_away) in steps {
             for _ in 0..lines {
@@ -419,13 +422,13 @@ proptest! {
                 log.write("x");
                 written.push('x');
             }
-            given.extend(look(&mut cursor, &log));
+            given.extend(poll_lines(&mut reader, &log));
             // Of what was given two lines are left.
             let mut lines = log.lines.lock().unwrap();
-            let most = lines.len().saturating_sub(3);
-            lines.drain(..thrown_away.min(most));
+            let max_lines = lines.len().saturating_sub(3);
+            lines.drain(..thrown_away.min(max_lines));
         }
-        given.extend(cursor.finish().map(line));
+        given.extend(reader.finish().map(line));
         let lines: Vec<&str> = written.lines().collect();
         prop_assert_eq!(given, lines);
     }
@@ -435,7 +438,7 @@ proptest! {
     #[test]
     fn a_random_log_gives_each_line_once(manner in manners(), steps in steps()) {
         let log = Log::new(manner.clone());
-        let mut cursor = LineReader::default();
+        let mut reader = LineReader::default();
         let mut given = Vec::new();
         // What each run wrote, and how many bytes of it there were at the last look.
         let mut runs = vec![(String::new(), 0)];
@@ -458,18 +461,18 @@ proptest! {
                     }
                 }
                 Step::Look => {
-                    given.extend(look(&mut cursor, &log));
+                    given.extend(poll_lines(&mut reader, &log));
                     runs[run].1 = runs[run].0.len();
                 }
                 Step::BeginAgain if !manner.times => {
-                    log.begin_again();
+                    log.restart();
                     runs.push((String::new(), 0));
                 }
                 Step::BeginAgain => {}
             }
         }
-        given.extend(look(&mut cursor, &log));
-        given.extend(cursor.finish().map(line));
+        given.extend(poll_lines(&mut reader, &log));
+        given.extend(reader.finish().map(line));
         if let Some(run) = runs.last_mut() {
             run.1 = run.0.len();
         }

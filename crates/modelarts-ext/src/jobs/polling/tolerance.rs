@@ -29,7 +29,8 @@ impl ErrorTolerance {
         self.failing_since = None;
     }
 
-    /// The pause before the next request: the usual one, or a longer one that the service asked for.
+    /// The pause before the next request: the usual one, or a longer one that the service asked
+    /// for.
     pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
         usual.max(std::mem::take(&mut self.retry_after))
     }

@@ -50,8 +50,8 @@ const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 /// A wait for the ends of many jobs. Await it for all of them, or take each when it
 /// ends from [`stream`](Self::stream).
 ///
-/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by the
-/// jobs of their time that have not ended, 50 to a page. Only those that ended are asked
+/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by
+/// the jobs of their time that have not ended, 50 to a page. Only those that ended are asked
 /// for one by one, up to the [budget](Self::budget) of a round, because their details
 /// tell how.
 #[derive(Clone, Debug)]
