@@ -12,9 +12,9 @@ use crate::{error::Error, jobs::job::Job};
 
 /// The most values that a condition may have. No document says it; the vendor's
 /// Terraform provider admits no more.
-pub(crate) const MAX_VALUES: usize = 10;
+pub(super) const MAX_VALUES: usize = 10;
 /// The longest range of times, by the same provider's documentation.
-pub(crate) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
+pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// One condition of a search. All conditions of a search must hold.
 ///
@@ -158,7 +158,7 @@ impl Filter {
 
     /// Refuses a wrong condition. Blank values are wrong because the service takes them
     /// for no condition at all, and finds everything.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
                 "filter {}: a blank value, which the service takes for no condition at all; leave \
@@ -172,7 +172,7 @@ impl Filter {
         }
     }
 
-    pub(crate) fn into_body(self) -> Result<JobFilter, Error> {
+    pub(super) fn into_body(self) -> Result<JobFilter, Error> {
         JobFilter::builder()
             .key(self.key)
             .operator(self.operator)

@@ -71,7 +71,7 @@ impl Job {
     }
 
     /// A job from an answer of the service. `None` when the answer has no usable id.
-    pub(crate) fn from_details(
+    pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
         call: Arc<CallInfo>,
@@ -95,7 +95,7 @@ impl Job {
     }
 
     /// Records the end that a watch of this job has seen, for its clones, too.
-    pub(crate) fn record_end(&self, end: &Self) {
+    pub(super) fn record_end(&self, end: &Self) {
         let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
             // A copy, because what ends this one later must not change what was given of it.
@@ -138,7 +138,7 @@ impl Job {
     }
 
     /// The workspace that the job is in, if the service says it.
-    pub(crate) fn workspace(&self) -> Option<&str> {
+    pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }

@@ -127,7 +127,7 @@ impl ListJobs {
     }
 
     /// May end before all jobs came, because it is read again and again.
-    pub(crate) fn lenient(mut self) -> Self {
+    pub(super) fn lenient(mut self) -> Self {
         self.options.lenient = true;
         self
     }

@@ -25,7 +25,7 @@ impl Job {
     /// # Errors
     /// A text that is too long, with nothing sent; a refusal of the service.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.change(json!({"description": text.into()})).await
+        self.send_change(json!({"description": text.into()})).await
     }
 
     /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
@@ -36,10 +36,10 @@ impl Job {
     /// Another priority, with nothing sent; a refusal of the service.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
-        self.change(json!({"spec": policy})).await
+        self.send_change(json!({"spec": policy})).await
     }
 
-    async fn change(&self, change: serde_json::Value) -> Result<(), Error> {
+    async fn send_change(&self, change: serde_json::Value) -> Result<(), Error> {
         const SCHEMA: &str = "ChangeTrainingJobDescriptionRequest";
         let mut report = Report::default();
         limits::check(SCHEMA, &Located::root(&change), &mut report);

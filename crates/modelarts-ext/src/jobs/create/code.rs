@@ -109,16 +109,16 @@ impl CreateJob {
     /// A hyper-parameter: the script gets `--<name>=<value>`. Given again, the later
     /// value counts.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.named_parameter(json!({"name": name.into(), "value": value.to_string()}))
+        self.set_parameter(json!({"name": name.into(), "value": value.to_string()}))
     }
 
     /// A hyper-parameter with a description or a constraint. Given again, the later
     /// one counts.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
-        self.named_parameter(serde_json::to_value(parameter).unwrap_or_default())
+        self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
 
-    fn named_parameter(mut self, parameter: Value) -> Self {
+    fn set_parameter(mut self, parameter: Value) -> Self {
         let list = self.slot("algorithm.parameters");
         let existing = list
             .as_array_mut()

@@ -62,7 +62,7 @@ impl CreateJob {
     /// # Errors
     /// Credentials that the service does not take: it would not take them the next time
     /// either, and locks a key after a few wrong signatures.
-    pub(crate) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
+    pub(super) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
         ignore_unless_unauthorized(self.look_up_algorithm().await)?;
         ignore_unless_unauthorized(self.look_up_flavor().await)
     }

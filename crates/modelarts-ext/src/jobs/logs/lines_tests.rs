@@ -21,7 +21,7 @@ use crate::{
 
 /// How a service answers where the documents leave it open.
 #[derive(Clone, Debug)]
-struct Manner {
+struct ServiceBehavior {
     /// An answer begins with the line that it goes on from.
     repeats: bool,
     /// `desc` leads forward, as the documents of the older call say.
@@ -39,7 +39,7 @@ struct Manner {
     times: bool,
 }
 
-const EMULATOR: Manner = Manner {
+const EMULATOR: ServiceBehavior = ServiceBehavior {
     repeats: false,
     swapped: false,
     newest: false,
@@ -51,7 +51,7 @@ const EMULATOR: Manner = Manner {
 
 /// A log of a service.
 struct Log {
-    manner: Manner,
+    behavior: ServiceBehavior,
     /// Numbers and lines; the last one may be open.
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
@@ -59,14 +59,14 @@ struct Log {
 }
 
 impl Log {
-    fn new(manner: Manner) -> Self {
-        let next = if manner.times {
+    fn new(behavior: ServiceBehavior) -> Self {
+        let next = if behavior.times {
             1_718_000_305_118_000_000
         } else {
             1
         };
         Self {
-            manner,
+            behavior,
             lines: Mutex::default(),
             next: Mutex::new(next),
             requests: Mutex::default(),
@@ -81,7 +81,7 @@ impl Log {
                 Some((_, line)) if !line.ends_with('\n') => line.push_str(piece),
                 _ => {
                     lines.push((*next, piece.to_owned()));
-                    *next += if self.manner.times { 1_000_003 } else { 1 };
+                    *next += if self.behavior.times { 1_000_003 } else { 1 };
                 }
             }
         }
@@ -94,10 +94,10 @@ impl Log {
 
     fn answer(&self, base: Option<u64>, order: SortOrder) -> LogLines {
         let lines = self.lines.lock().unwrap();
-        let manner = &self.manner;
-        let forward = (order == SortOrder::Asc) != manner.swapped;
-        let behind = |number: u64, base: u64| number > base || manner.repeats && number == base;
-        let before = |number: u64, base: u64| number < base || manner.repeats && number == base;
+        let behavior = &self.behavior;
+        let forward = (order == SortOrder::Asc) != behavior.swapped;
+        let behind = |number: u64, base: u64| number > base || behavior.repeats && number == base;
+        let before = |number: u64, base: u64| number < base || behavior.repeats && number == base;
         let fit: Vec<&(u64, String)> = lines
             .iter()
             .filter(|(number, _)| match base {
@@ -106,16 +106,16 @@ impl Log {
                 Some(base) => before(*number, base),
             })
             .collect();
-        let from_the_start = forward && (base.is_some() || !manner.newest);
+        let from_the_start = forward && (base.is_some() || !behavior.newest);
         let mut page = match from_the_start {
-            true => fit[..fit.len().min(manner.max_lines)].to_vec(),
-            false => fit[fit.len().saturating_sub(manner.max_lines)..].to_vec(),
+            true => fit[..fit.len().min(behavior.max_lines)].to_vec(),
+            false => fit[fit.len().saturating_sub(behavior.max_lines)..].to_vec(),
         };
-        if manner.reversed && !forward {
+        if behavior.reversed && !forward {
             page.reverse();
         }
         let mut content: String = page.iter().map(|(_, line)| line.as_str()).collect();
-        if !manner.ends && content.ends_with('\n') {
+        if !behavior.ends && content.ends_with('\n') {
             content.pop();
         }
         let number = |line: Option<&&(u64, String)>| line.map(|(number, _)| number.to_string());
@@ -178,7 +178,7 @@ fn a_quiet_log_costs_two_requests_a_look() {
 
 #[test]
 fn lines_that_the_service_threw_away_are_a_gap() {
-    let log = Log::new(Manner {
+    let log = Log::new(ServiceBehavior {
         times: true,
         ..EMULATOR
     });
@@ -218,7 +218,7 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
 #[test]
 fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
     for repeats in [false, true] {
-        let log = Log::new(Manner {
+        let log = Log::new(ServiceBehavior {
             repeats,
             ..EMULATOR
         });
@@ -263,7 +263,7 @@ impl LineSource for Unsteady {
 #[test]
 fn what_a_look_brought_before_it_failed_is_kept() {
     let log = Unsteady(
-        Log::new(Manner {
+        Log::new(ServiceBehavior {
             max_lines: 2,
             ..EMULATOR
         }),
@@ -319,7 +319,7 @@ fn a_log_that_began_again_is_read_from_its_start() {
 #[test]
 fn a_long_log_is_read_from_its_start_in_bounded_looks() {
     for newest in [false, true] {
-        let log = Log::new(Manner { newest, ..EMULATOR });
+        let log = Log::new(ServiceBehavior { newest, ..EMULATOR });
         let long = "x".repeat(4000);
         for number in 0..3000 {
             log.write(&format!("{number} {long}\n"));
@@ -386,9 +386,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-fn manners() -> impl Strategy<Value = Manner> {
+fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
     (any::<[bool; 6]>(), 3..40_usize).prop_map(
-        |([repeats, swapped, newest, ends, reversed, times], max_lines)| Manner {
+        |([repeats, swapped, newest, ends, reversed, times], max_lines)| ServiceBehavior {
             repeats,
             swapped,
             newest,
@@ -410,7 +410,7 @@ proptest! {
         repeats in any::<bool>(),
         max_lines in 3..40_usize,
     ) {
-        let log = Log::new(Manner { repeats, max_lines, ..EMULATOR });
+        let log = Log::new(ServiceBehavior { repeats, max_lines, ..EMULATOR });
         let mut reader = LineReader::default();
         let (mut given, mut written) = (Vec::new(), String::new());
         for (lines, open, thrown_away) in steps {
@@ -436,8 +436,8 @@ proptest! {
     /// Whatever the service does where the documents are silent: each line comes once,
     /// in order. Of a log that began again the lines are lost that were not looked at.
     #[test]
-    fn a_random_log_gives_each_line_once(manner in manners(), steps in steps()) {
-        let log = Log::new(manner.clone());
+    fn a_random_log_gives_each_line_once(behavior in behaviors(), steps in steps()) {
+        let log = Log::new(behavior.clone());
         let mut reader = LineReader::default();
         let mut given = Vec::new();
         // What each run wrote, and how many bytes of it there were at the last look.
@@ -446,7 +446,7 @@ proptest! {
             let run = runs.len() - 1;
             match step {
                 Step::Write(mut text) => {
-                    if manner.reversed && !text.is_empty() {
+                    if behavior.reversed && !text.is_empty() {
                         text.push('\n');
                     }
                     // A line says which run it belongs to.
@@ -464,7 +464,7 @@ proptest! {
                     given.extend(poll_lines(&mut reader, &log));
                     runs[run].1 = runs[run].0.len();
                 }
-                Step::BeginAgain if !manner.times => {
+                Step::BeginAgain if !behavior.times => {
                     log.restart();
                     runs.push((String::new(), 0));
                 }
