@@ -21,7 +21,7 @@ use crate::{
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind},
-    jobs::{job::TrainingJobs, polling::deadline::Deadline},
+    jobs::polling::deadline::Deadline,
     pagination::offset::DetectedOffsets,
     transport::{HttpTransport, call::Record, retry::RetryPolicy},
 };
@@ -69,12 +69,6 @@ impl Client {
     /// What is missing or wrong, naming the variables, and why IAM did not say the id.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
-    }
-
-    /// The training jobs of the project.
-    #[must_use]
-    pub fn training_jobs(&self) -> TrainingJobs {
-        TrainingJobs::new(self.clone())
     }
 
     /// The project that the client works in.

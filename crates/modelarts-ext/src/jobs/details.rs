@@ -1,5 +1,5 @@
-//! CallInfo that people look for in the details of a job, all of them read from what the service
-//! said when the job was last looked at.
+//! Accessors of `Job` over its details: times, runs, exit codes, logs. All of them read the last
+//! answer about the job, and none calls the service.
 
 use std::time::{Duration, SystemTime};
 
@@ -71,7 +71,7 @@ impl Job {
     /// job's own, and those of the tasks of a heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let details = self.details();
-        let tasks = details.tasks.iter().filter_map(dir_of_tasks);
+        let tasks = details.tasks.iter().filter_map(task_log_dir);
         self.own_log_dir().into_iter().chain(tasks)
     }
 
@@ -87,16 +87,16 @@ impl Job {
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
-        let is_its = |task: &&JobTask| task.role.as_ref().is_some_and(|it| *it == role.into());
-        let of_role = self.details().tasks.iter().find(is_its);
-        let dir = of_role.and_then(dir_of_tasks).or(self.own_log_dir())?;
+        let has_role = |task: &&JobTask| task.role.as_ref().is_some_and(|it| *it == role.into());
+        let of_role = self.details().tasks.iter().find(has_role);
+        let dir = of_role.and_then(task_log_dir).or(self.own_log_dir())?;
         let dir = dir.trim_end_matches('/');
         Some(format!("{dir}/modelarts-job-{}-{task}.log", self.id()))
     }
 }
 
-/// The directory that tasks of a heterogeneous job write their logs to.
-fn dir_of_tasks(tasks: &JobTask) -> Option<&str> {
+/// The log directory of a role of a heterogeneous job.
+fn task_log_dir(tasks: &JobTask) -> Option<&str> {
     let dir = tasks.log_export_path.as_ref()?.obs_url.as_deref();
     dir.filter(|dir| !dir.is_empty())
 }

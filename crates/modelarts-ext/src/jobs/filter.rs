@@ -1,4 +1,4 @@
-//! Conditions for the job search.
+//! `Filter`: a condition of the job search, sent to the service or held against a job at hand.
 
 use std::{
     fmt::Display,
@@ -8,13 +8,13 @@ use std::{
 
 use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase, RuntimeType};
 
-use crate::error::Error;
+use crate::{error::Error, jobs::job::Job};
 
 /// The most values that a condition may have. No document says it; the vendor's
 /// Terraform provider admits no more.
-pub(crate) const MAX_VALUES: usize = 10;
+pub(super) const MAX_VALUES: usize = 10;
 /// The longest range of times, by the same provider's documentation.
-pub(crate) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
+pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// One condition of a search. All conditions of a search must hold.
 ///
@@ -34,90 +34,90 @@ pub(crate) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    pub(crate) key: FilterKey,
-    pub(crate) operator: FilterOperator,
-    pub(crate) values: Vec<String>,
-    /// What is wrong with it.
+    key: FilterKey,
+    operator: FilterOperator,
+    values: Vec<String>,
+    /// The first mistake in it.
     problem: Option<String>,
 }
 
 /// A key that takes a set of values of type `T`.
 #[must_use]
-pub struct OneOf<T>(FilterKey, PhantomData<T>);
+pub struct SetKey<T>(FilterKey, PhantomData<T>);
 
 /// A key that is searched for a part of its text.
 #[must_use]
-pub struct Like(FilterKey);
+pub struct TextKey(FilterKey);
 
 /// A key that takes a range of times.
 #[must_use]
-pub struct Between(FilterKey);
+pub struct TimeKey(FilterKey);
 
 impl Filter {
     /// The phase of the job.
-    pub fn phase() -> OneOf<Phase> {
-        OneOf(FilterKey::Phase, PhantomData)
+    pub fn phase() -> SetKey<Phase> {
+        SetKey(FilterKey::Phase, PhantomData)
     }
 
     /// The kind of the job.
-    pub fn kind() -> OneOf<JobKind> {
-        OneOf(FilterKey::Kind, PhantomData)
+    pub fn kind() -> SetKey<JobKind> {
+        SetKey(FilterKey::Kind, PhantomData)
     }
 
     /// The id of the job.
-    pub fn id() -> OneOf<String> {
-        OneOf(FilterKey::Id, PhantomData)
+    pub fn id() -> SetKey<String> {
+        SetKey(FilterKey::Id, PhantomData)
     }
 
     /// The IAM id of the user who made the job.
-    pub fn user_id() -> OneOf<String> {
-        OneOf(FilterKey::UserId, PhantomData)
+    pub fn user_id() -> SetKey<String> {
+        SetKey(FilterKey::UserId, PhantomData)
     }
 
     /// The name of the user who made the job. Known from a single client of the
     /// service; where it is not understood, the service refuses the search.
-    pub fn user_name() -> OneOf<String> {
-        OneOf(FilterKey::from("user_name"), PhantomData)
+    pub fn user_name() -> SetKey<String> {
+        SetKey(FilterKey::from("user_name"), PhantomData)
     }
 
     /// The id of the algorithm that the job runs.
-    pub fn algorithm_id() -> OneOf<String> {
-        OneOf(FilterKey::AlgorithmId, PhantomData)
+    pub fn algorithm_id() -> SetKey<String> {
+        SetKey(FilterKey::AlgorithmId, PhantomData)
     }
 
     /// The dedicated pool that the job runs in.
-    pub fn pool_id() -> OneOf<String> {
-        OneOf(FilterKey::PoolId, PhantomData)
+    pub fn pool_id() -> SetKey<String> {
+        SetKey(FilterKey::PoolId, PhantomData)
     }
 
     /// The experiment that the job is filed under.
-    pub fn training_experiment_id() -> OneOf<String> {
-        OneOf(FilterKey::TrainingExperimentId, PhantomData)
+    pub fn training_experiment_id() -> SetKey<String> {
+        SetKey(FilterKey::TrainingExperimentId, PhantomData)
     }
 
     /// How the job runs, such as for debugging.
-    pub fn runtime_type() -> OneOf<RuntimeType> {
-        OneOf(FilterKey::RuntimeType, PhantomData)
+    pub fn runtime_type() -> SetKey<RuntimeType> {
+        SetKey(FilterKey::RuntimeType, PhantomData)
     }
 
     /// The priority of the job in its pool, 1 to 3.
-    pub fn priority() -> OneOf<u8> {
-        OneOf(FilterKey::Priority, PhantomData)
+    pub fn priority() -> SetKey<u8> {
+        SetKey(FilterKey::Priority, PhantomData)
     }
 
     /// The name of the job.
-    pub fn name() -> Like {
-        Like(FilterKey::Name)
+    pub fn name() -> TextKey {
+        TextKey(FilterKey::Name)
     }
 
     /// The name of the algorithm that the job runs.
-    pub fn algorithm_name() -> Like {
-        Like(FilterKey::AlgorithmName)
+    pub fn algorithm_name() -> TextKey {
+        TextKey(FilterKey::AlgorithmName)
     }
 
     /// When the job was made.
-    pub fn create_time() -> Between {
-        Between(FilterKey::CreateTime)
+    pub fn create_time() -> TimeKey {
+        TimeKey(FilterKey::CreateTime)
     }
 
     /// A condition that this crate does not know. Only blank values are refused.
@@ -136,29 +136,29 @@ impl Filter {
     }
 
     /// A condition on a known key.
-    fn typed(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
+    fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = (values.len() > MAX_VALUES).then(|| {
             format!(
                 "{} values; it must be {MAX_VALUES} at the most",
                 values.len()
             )
         });
-        let odd = || {
-            let odd = |value: &&String| !["1", "2", "3"].contains(&value.as_str());
-            let value = values.iter().find(odd)?;
+        let out_of_range = || {
+            let is_other = |value: &&String| !["1", "2", "3"].contains(&value.as_str());
+            let value = values.iter().find(is_other)?;
             (key == FilterKey::Priority).then(|| format!("{value}; they are 1 to 3"))
         };
         Self {
-            problem: problem.or_else(odd),
+            problem: problem.or_else(out_of_range),
             key,
             operator,
             values,
         }
     }
 
-    /// What is wrong with it. Blank values are wrong because the service takes them
+    /// Refuses a wrong condition. Blank values are wrong because the service takes them
     /// for no condition at all, and finds everything.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
                 "filter {}: a blank value, which the service takes for no condition at all; leave \
@@ -172,7 +172,7 @@ impl Filter {
         }
     }
 
-    pub(crate) fn into_body(self) -> Result<JobFilter, Error> {
+    pub(super) fn into_body(self) -> Result<JobFilter, Error> {
         JobFilter::builder()
             .key(self.key)
             .operator(self.operator)
@@ -182,68 +182,68 @@ impl Filter {
     }
 }
 
-impl<T: Display> OneOf<T> {
+impl<T: Display> SetKey<T> {
     /// It is one of these.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.with(FilterOperator::In, values)
+        self.into_filter(FilterOperator::In, values)
     }
 
     /// It is this.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
-        self.with(FilterOperator::In, [value])
+        self.into_filter(FilterOperator::In, [value])
     }
 
     /// It is none of these. The service knows an operator `not` without saying what
     /// it means; this is the natural reading.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.with(FilterOperator::Not, values)
+        self.into_filter(FilterOperator::Not, values)
     }
 
     /// It is not this; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
-        self.with(FilterOperator::Not, [value])
+        self.into_filter(FilterOperator::Not, [value])
     }
 
-    fn with(
+    fn into_filter(
         self,
         operator: FilterOperator,
         values: impl IntoIterator<Item = impl Into<T>>,
     ) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
-        Filter::typed(self.0, operator, values.collect())
+        Filter::with_known_key(self.0, operator, values.collect())
     }
 }
 
-impl Like {
+impl TextKey {
     /// It contains this text.
     #[must_use]
     pub fn like(self, text: impl Into<String>) -> Filter {
-        Filter::typed(self.0, FilterOperator::Like, vec![text.into()])
+        Filter::with_known_key(self.0, FilterOperator::Like, vec![text.into()])
     }
 
-    /// It is none of these texts; see [`OneOf::is_not_in`].
+    /// It is none of these texts; see [`SetKey::is_not_in`].
     #[must_use]
     pub fn is_not_in(self, texts: impl IntoIterator<Item = impl Into<String>>) -> Filter {
         let texts = texts.into_iter().map(Into::into);
-        Filter::typed(self.0, FilterOperator::Not, texts.collect())
+        Filter::with_known_key(self.0, FilterOperator::Not, texts.collect())
     }
 }
 
-impl Between {
+impl TimeKey {
     /// It lies between two times, both included, at most 31 days apart.
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
         let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
-        let (times, possible) = match (text(start), text(end)) {
+        let (times, have_dates) = match (text(start), text(end)) {
             (Some(start), Some(end)) => (vec![start, end], true),
             _ => (vec!["?".to_owned()], false),
         };
         let problem = match end.duration_since(start) {
-            _ if !possible => Some("a time that has no date".to_owned()),
+            _ if !have_dates => Some("a time that has no date".to_owned()),
             Err(_) => Some("the end is before the start".to_owned()),
             Ok(span) if span > MAX_SPAN => Some(format!(
                 "{} days; the service searches 31 days at a time",
@@ -255,6 +255,75 @@ impl Between {
             problem,
             ..Filter::raw(self.0, FilterOperator::Between, times)
         }
+    }
+}
+
+/// Conditions held against a job that is at hand.
+impl Filter {
+    /// Whether the condition holds for this job, as it was when it was last looked at.
+    /// `None` where the details of a job do not tell, such as for the id of its user
+    /// or for a key that this crate does not know.
+    ///
+    /// * `like`: the text contains the value; upper and lower case are different.
+    /// * `in`: the value is one of these; `not`: it is none of these. Phases and kinds
+    ///   are compared without regard to case, all else exactly.
+    /// * `between`: both ends are included.
+    ///
+    /// The service does not say in all of this how it compares; the emulator does it
+    /// in the same way.
+    #[must_use]
+    pub fn matches(&self, job: &Job) -> Option<bool> {
+        if self.operator == FilterOperator::Between {
+            return self.contains_time(job.created_at()?);
+        }
+        let value = self.value_in(job)?;
+        let ignore_case = matches!(self.key, FilterKey::Phase | FilterKey::Kind);
+        let equals = |wanted: &String| {
+            *wanted == value || ignore_case && wanted.eq_ignore_ascii_case(&value)
+        };
+        Some(match self.operator {
+            FilterOperator::Like => self.values.iter().all(|part| value.contains(part.as_str())),
+            FilterOperator::Not => !self.values.iter().any(equals),
+            _ => self.values.iter().any(equals),
+        })
+    }
+
+    fn contains_time(&self, time: SystemTime) -> Option<bool> {
+        if self.key != FilterKey::CreateTime {
+            return None;
+        }
+        let [start, end] = self.values.as_slice() else {
+            return None;
+        };
+        let at = |text: &str| Some(SystemTime::from(text.parse::<jiff::Timestamp>().ok()?));
+        Some((at(start)?..=at(end)?).contains(&time))
+    }
+
+    /// The value of the key in a job. A job that is in no pool, or under no experiment,
+    /// has an empty text there.
+    fn value_in(&self, job: &Job) -> Option<String> {
+        let details = job.details();
+        let metadata = details.metadata.as_ref();
+        let spec = details.spec.as_ref();
+        let algorithm = details.algorithm.as_ref();
+        Some(match &self.key {
+            FilterKey::Id => job.id().to_owned(),
+            FilterKey::Name => job.name().to_owned(),
+            FilterKey::Phase => job.phase().to_string(),
+            FilterKey::Kind => details.kind.as_ref()?.to_string(),
+            FilterKey::AlgorithmName => algorithm?.name.clone().unwrap_or_default(),
+            FilterKey::AlgorithmId => algorithm?.id.clone().unwrap_or_default(),
+            FilterKey::PoolId => spec?.resource.as_ref()?.pool_id.clone().unwrap_or_default(),
+            FilterKey::RuntimeType => spec?.runtime_type.as_ref()?.to_string(),
+            FilterKey::Priority => spec?.schedule_policy.as_ref()?.priority?.to_string(),
+            FilterKey::TrainingExperimentId => metadata?
+                .training_experiment_reference
+                .as_ref()
+                .and_then(|experiment| experiment.id.clone())
+                .unwrap_or_default(),
+            FilterKey::Other(key) if key == "user_name" => metadata?.user_name.clone()?,
+            _ => return None,
+        })
     }
 }
 
@@ -345,7 +414,7 @@ mod tests {
         }
     }
 
-    fn refused(filter: Filter) -> String {
+    fn error_text(filter: Filter) -> String {
         filter.check().unwrap_err().to_string()
     }
 
@@ -353,7 +422,7 @@ mod tests {
     fn wrong_conditions_are_refused_by_name() {
         let none: [Phase; 0] = [];
         assert_eq!(
-            refused(Filter::phase().is_in(none)),
+            error_text(Filter::phase().is_in(none)),
             "filter phase: a blank value, which the service takes for no condition at all; leave \
              the filter out to find everything"
         );
@@ -363,12 +432,12 @@ mod tests {
         let ids = |count: usize| (0..count).map(|id| id.to_string());
         assert!(Filter::id().is_in(ids(10)).check().is_ok());
         assert_eq!(
-            refused(Filter::id().is_in(ids(11))),
+            error_text(Filter::id().is_in(ids(11))),
             "filter id: 11 values; it must be 10 at the most"
         );
         assert!(Filter::priority().is_in([1, 3]).check().is_ok());
         assert_eq!(
-            refused(Filter::priority().is_in([1, 4])),
+            error_text(Filter::priority().is_in([1, 4])),
             "filter priority: 4; they are 1 to 3"
         );
         let raw = Filter::raw(FilterKey::Id, FilterOperator::In, ids(11));
@@ -380,15 +449,15 @@ mod tests {
         assert!(between(start).check().is_ok());
         assert!(between(start + days(31)).check().is_ok());
         assert_eq!(
-            refused(between(start + days(31) + Duration::from_secs(1))),
+            error_text(between(start + days(31) + Duration::from_secs(1))),
             "filter create_time: 32 days; the service searches 31 days at a time"
         );
         assert_eq!(
-            refused(between(start - days(1))),
+            error_text(between(start - days(1))),
             "filter create_time: the end is before the start"
         );
         assert_eq!(
-            refused(between(start + days(9_000_000))),
+            error_text(between(start + days(9_000_000))),
             "filter create_time: a time that has no date"
         );
     }

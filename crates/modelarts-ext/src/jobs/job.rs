@@ -1,4 +1,4 @@
-//! Training jobs: found, watched and ended.
+//! `Job`: the handle of one training job, with its details as of the last answer about it.
 
 use std::{
     fmt,
@@ -12,76 +12,17 @@ use crate::{
     client::{Client, response::Answer},
     clock::from_epoch_millis,
     error::Error,
-    jobs::{
-        create::CreateJob,
-        events::Events,
-        follow::FollowJob,
-        list::ListJobs,
-        logs::Logs,
-        wait::{Wait, all::WaitAll},
-    },
     transport::{call::CallInfo, call_accessors::accessors},
 };
 
-/// With these codes the service refuses to stop a job that is not in a phase for it, or
-/// that just went into another one.
-const MOVED_ON: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
-
-/// The training jobs of a project.
-#[derive(Clone, Debug)]
-pub struct TrainingJobs {
-    client: Client,
-}
-
-impl TrainingJobs {
-    pub(crate) fn new(client: Client) -> Self {
-        Self { client }
-    }
-
-    /// Searches jobs; without a filter, all of them, the newest first.
-    pub fn list(&self) -> ListJobs {
-        ListJobs::new(self.client.clone())
-    }
-
-    /// Gets a job with its details.
-    ///
-    /// # Errors
-    /// [`Error::is_not_found`] when there is no such job.
-    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
-        let id = parse_id(id.as_ref())?;
-        let answer = show(&self.client, &id).await?;
-        Ok(Job {
-            client: self.client.clone(),
-            id,
-            snapshot: Snapshot::new(answer),
-        })
-    }
-
-    /// Waits for the ends of many jobs, with few calls for all of them.
-    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
-        WaitAll::new(self.client.clone(), jobs.into_iter().collect())
-    }
-
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Begins to make a job whose name does not matter: it gets one that no other job
-    /// has, such as `job-0f1e2d3c`.
-    pub fn create_unnamed(&self) -> CreateJob {
-        CreateJob::unnamed(self.client.clone())
-    }
-
-    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
-    pub fn create(&self, name: impl Into<String>) -> CreateJob {
-        CreateJob::new(self.client.clone(), name.into())
-    }
-}
+/// Codes with which the service refuses to stop a job in a phase that does not admit it, or
+/// that has just changed its phase.
+const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
 /// A training job, as it was when it was last looked at: by the call that gave it, by
 /// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
 ///
-/// The end that a `wait`, [`wait_all`](TrainingJobs::wait_all) or [`follow`](Self::follow) of
+/// The end that a `wait`, [`wait_all`](crate::jobs::training_jobs::TrainingJobs::wait_all) or [`follow`](Self::follow) of
 /// the whole job saw is also that of the job it was begun from and of the clones of that one:
 /// the job that [`submit`](crate::jobs::create::CreateJob::submit) gave has its exit codes when the wait for
 /// it has ended. Jobs that a watch gives on its way, such as [`Observation::job`](crate::jobs::wait::Observation),
@@ -95,47 +36,57 @@ pub struct Job {
     snapshot: Arc<Snapshot>,
 }
 
-/// An answer of the service about a job.
+/// The details of a job by one answer of the service.
 struct Snapshot {
     details: Arc<TrainingJob>,
-    told: Arc<CallInfo>,
+    call: Arc<CallInfo>,
     /// The answer by which a watch that was begun from this one saw the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
 
 impl Snapshot {
     fn new(answer: Answer<TrainingJob>) -> Arc<Self> {
-        let told = answer.told();
-        Self::of(Arc::from(answer.into_boxed()), told)
+        let call = answer.told();
+        Self::of(Arc::from(answer.into_boxed()), call)
     }
 
-    fn of(details: Arc<TrainingJob>, told: Arc<CallInfo>) -> Arc<Self> {
+    fn of(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
         Arc::new(Self {
             details,
-            told,
+            call,
             end: OnceLock::new(),
         })
     }
 }
 
 impl Job {
+    /// Reads a job from the service.
+    pub(super) async fn fetch(client: Client, id: types::TrainingJobId) -> Result<Self, Error> {
+        let answer = fetch_details(&client, &id).await?;
+        Ok(Self {
+            client,
+            id,
+            snapshot: Snapshot::new(answer),
+        })
+    }
+
     /// A job from an answer of the service. `None` when the answer has no usable id.
-    pub(crate) fn from_details(
+    pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
-        told: Arc<CallInfo>,
+        call: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
         Some(Self {
             client,
             id,
-            snapshot: Snapshot::of(Arc::from(details), told),
+            snapshot: Snapshot::of(Arc::from(details), call),
         })
     }
 
     /// The newest of what is known. There is one more for each end that was seen, and a job
     /// ends again only if it is started again.
-    fn newest(&self) -> &Snapshot {
+    fn newest_snapshot(&self) -> &Snapshot {
         let mut newest = &self.snapshot;
         while let Some(end) = newest.end.get() {
             newest = end;
@@ -143,12 +94,12 @@ impl Job {
         newest
     }
 
-    /// Keeps the end that a watch of this job has seen, for its clones, too.
-    pub(crate) fn keep_end(&self, end: &Self) {
-        let (newest, end) = (self.newest(), end.newest());
+    /// Records the end that a watch of this job has seen, for its clones, too.
+    pub(super) fn record_end(&self, end: &Self) {
+        let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
             // A copy, because what ends this one later must not change what was given of it.
-            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.told));
+            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.call));
             // When another watch was faster, it has seen the end as well.
             let _ = newest.end.set(end);
         }
@@ -187,7 +138,7 @@ impl Job {
     }
 
     /// The workspace that the job is in, if the service says it.
-    pub(crate) fn workspace(&self) -> Option<&str> {
+    pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }
@@ -226,55 +177,35 @@ impl Job {
     /// Everything that the service said about the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
-        &self.newest().details
+        &self.newest_snapshot().details
     }
 
-    accessors!(newest().told);
+    accessors!(newest_snapshot().call);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
     /// job is from a list; see [`Page::raw`](crate::pagination::page::Page::raw) then.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.newest().told.raw()
+        self.newest_snapshot().call.raw()
     }
 
-    /// Where the outputs lie: the name of each channel, and its OBS path.
+    /// The output channels: their names and OBS paths.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
-            let place = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
-            Some((output.name.as_deref()?, place))
+            let path = output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref()?;
+            Some((output.name.as_deref()?, path))
         })
     }
 
     /// Looks at the job again. Costs one call. Clones stay as they are.
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`].
+    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
-        let answer = show(&self.client, &self.id).await?;
+        let answer = fetch_details(&self.client, &self.id).await?;
         self.snapshot = Snapshot::new(answer);
         Ok(())
-    }
-
-    /// The events of the job: what happened, when.
-    pub fn events(&self) -> Events {
-        Events::new(self.clone())
-    }
-
-    /// The log of a task, such as `worker-0`.
-    pub fn logs(&self, task: impl Into<String>) -> Logs {
-        Logs::new(self.clone(), task.into())
-    }
-
-    /// Everything that the job does and says, merged into one stream.
-    pub fn follow(&self) -> FollowJob {
-        FollowJob::new(self.clone())
-    }
-
-    /// Waits until the job ends. This job then is as it was at its end.
-    pub fn wait(&self) -> Wait {
-        Wait::new(self.clone())
     }
 
     /// Asks the service to stop the job. The job is terminated when its
@@ -303,19 +234,23 @@ impl Job {
                     .send()
             })
             .await;
-        let refused = match stopped {
-            Ok(answer) => return Ok(self.now(about(&self.client, &self.id, answer)?)),
+        let rejection = match stopped {
+            Ok(answer) => {
+                return Ok(self.with_answer(require_job(&self.client, &self.id, answer)?));
+            }
             Err(error) => error,
         };
-        let stale = refused.code().is_some_and(|code| MOVED_ON.contains(&code));
-        if !(stale && refused.is_uncertain()) {
-            return Err(refused);
+        let wrong_phase = rejection
+            .code()
+            .is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
+        if !(wrong_phase && rejection.is_uncertain()) {
+            return Err(rejection);
         }
-        match show(&self.client, &self.id).await {
-            Ok(answer) => Some(self.now(answer))
+        match fetch_details(&self.client, &self.id).await {
+            Ok(answer) => Some(self.with_answer(answer))
                 .filter(|job| job.phase() == Phase::Terminating || job.is_final())
-                .ok_or(refused),
-            Err(_) => Err(refused),
+                .ok_or(rejection),
+            Err(_) => Err(rejection),
         }
     }
 
@@ -340,8 +275,8 @@ impl Job {
         }
     }
 
-    /// The same job as it is by this answer.
-    fn now(&self, answer: Answer<TrainingJob>) -> Self {
+    /// The same job with the details of this answer.
+    fn with_answer(&self, answer: Answer<TrainingJob>) -> Self {
         Self {
             client: self.client.clone(),
             id: self.id.clone(),
@@ -360,7 +295,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// The phase that these details tell.
+/// The phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status
@@ -369,24 +304,15 @@ fn phase(details: &TrainingJob) -> Phase {
 }
 
 /// Whether a phase is one that a job does not leave.
-pub(crate) fn is_final(phase: &Phase) -> bool {
+fn is_final(phase: &Phase) -> bool {
     matches!(
         phase,
         Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
     )
 }
 
-pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
-    id.parse().map_err(|_| {
-        Error::invalid(format!(
-            "the job id {id:?} is wrong; it has 1 to 128 letters, digits, and -_.~, and does not \
-             begin with a dot"
-        ))
-    })
-}
-
-/// Asks for the details of a job.
-pub(crate) async fn show(
+/// Reads the details of a job.
+async fn fetch_details(
     client: &Client,
     id: &types::TrainingJobId,
 ) -> Result<Answer<TrainingJob>, Error> {
@@ -398,11 +324,11 @@ pub(crate) async fn show(
                 .send()
         })
         .await?;
-    about(client, id, answer)
+    require_job(client, id, answer)
 }
 
-/// The answer, if it is about this job.
-fn about(
+/// Refuses an answer that is about another job.
+fn require_job(
     client: &Client,
     id: &types::TrainingJobId,
     answer: Answer<TrainingJob>,
@@ -444,11 +370,11 @@ mod tests {
             ("Failed", 2),
             ("Failed", 2),
         ] {
-            job.keep_end(&row(phase));
+            job.record_end(&row(phase));
             assert_eq!(ends(&job), kept, "{phase}");
         }
         let ended = row("Completed");
-        ended.keep_end(&row("Completed"));
+        ended.record_end(&row("Completed"));
         assert_eq!(ends(&ended), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The job search.
+//! The job search: its conditions, and its pages.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -8,7 +8,7 @@ use modelarts_api::{BoxFuture, Offset, types};
 use crate::{
     client::Client,
     error::Error,
-    jobs::{filter::Filter, job::Job},
+    jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
     pagination::{
         page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
         position::Position,
@@ -34,23 +34,26 @@ pub struct ListJobs {
     host_ips: Vec<IpAddr>,
     sort_by: types::JobSortField,
     oldest_first: bool,
-    reading: ReadOptions,
+    options: ReadOptions,
 }
 
-impl ListJobs {
-    pub(crate) fn new(client: Client) -> Self {
-        Self {
-            client,
+impl TrainingJobs {
+    /// Searches jobs; without a filter, all of them, the newest first.
+    pub fn list(&self) -> ListJobs {
+        ListJobs {
+            client: self.client().clone(),
             filters: Vec::new(),
             workspace: None,
             tags: Vec::new(),
             host_ips: Vec::new(),
             sort_by: types::JobSortField::CreateTime,
             oldest_first: false,
-            reading: ReadOptions::new(MAX_LIMIT),
+            options: ReadOptions::new(MAX_LIMIT),
         }
     }
+}
 
+impl ListJobs {
     /// Finds only jobs for which this holds, too.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filters.push(filter);
@@ -100,32 +103,32 @@ impl ListJobs {
 
     /// How many jobs are asked for at a time: 1 to 50, and 50 if nothing is said.
     pub fn page_size(mut self, rows: u32) -> Self {
-        self.reading.size = rows;
+        self.options.size = rows;
         self
     }
 
     /// How many pages are asked for at the same time, after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
-        self.reading.in_flight = pages;
+        self.options.in_flight = pages;
         self
     }
 
     /// What the service takes offsets for: [`Offset::PageIndex`], as it is documented
     /// since 2024, or [`Offset::Record`], as older releases did.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
-        self.reading.meaning = Some(meaning);
+        self.options.meaning = Some(meaning);
         self
     }
 
     /// Goes on behind a page of the same search.
     pub fn resume(mut self, position: Position) -> Self {
-        self.reading.resume = Some(position);
+        self.options.resume = Some(position);
         self
     }
 
     /// May end before all jobs came, because it is read again and again.
-    pub(crate) fn lenient(mut self) -> Self {
-        self.reading.lenient = true;
+    pub(super) fn lenient(mut self) -> Self {
+        self.options.lenient = true;
         self
     }
 
@@ -144,28 +147,28 @@ impl ListJobs {
     /// The pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Job>> {
-        let reading = self.reading.clone();
-        let source = pagination(OPERATION).and_then(|how| Ok((self.source()?, how)));
+        let options = self.options.clone();
+        let source = pagination(OPERATION).and_then(|paging| Ok((self.into_job_pages()?, paging)));
         match source {
-            Ok((source, how)) => page::pages(source, how, reading),
+            Ok((source, paging)) => page::pages(source, paging, options),
             Err(error) => page::refused(error),
         }
     }
 
-    /// The first `most` jobs, and never more: the number is the bound of what this
+    /// The first `max` jobs, and never more: the number is the bound of what this
     /// takes in memory.
     ///
     /// # Errors
     /// As the stream.
-    pub async fn collect(self, most: usize) -> Result<Vec<Job>, Error> {
-        self.stream().take(most).try_collect().await
+    pub async fn collect(self, max: usize) -> Result<Vec<Job>, Error> {
+        self.stream().take(max).try_collect().await
     }
 
-    fn source(self) -> Result<JobPages, Error> {
-        self.reading.check(OPERATION, MAX_LIMIT)?;
-        at_most("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
-        at_most("tag", self.tags.len(), MAX_TAGS, "tags")?;
-        at_most("host_ips", self.host_ips.len(), MAX_TAGS, "addresses")?;
+    fn into_job_pages(self) -> Result<JobPages, Error> {
+        self.options.check(OPERATION, MAX_LIMIT)?;
+        check_count("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
+        check_count("tag", self.tags.len(), MAX_TAGS, "tags")?;
+        check_count("host_ips", self.host_ips.len(), MAX_TAGS, "addresses")?;
         let filtered = self.workspace.is_some()
             || !(self.filters.is_empty() && self.tags.is_empty() && self.host_ips.is_empty());
         let mut filters = Vec::new();
@@ -175,7 +178,7 @@ impl ListJobs {
         }
         let mut tags: Vec<types::TagFilterRequest> = Vec::new();
         for (key, values) in self.tags {
-            at_most(&format!("tag {key}"), values.len(), MAX_TAGS, "values")?;
+            check_count(&format!("tag {key}"), values.len(), MAX_TAGS, "values")?;
             if tags.iter().any(|tag| tag.key == key) {
                 return Err(Error::invalid(format!(
                     "tag {key}: it is there twice; give its values together"
@@ -217,12 +220,12 @@ pub(crate) fn not_blank(what: &str, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Error> {
-    if count <= most {
+fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), Error> {
+    if count <= max {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{what}: {count} {things}; it must be {most} at the most"
+        "{what}: {count} {unit}; it must be {max} at the most"
     )))
 }
 
@@ -260,27 +263,27 @@ impl Source for JobPages {
                 })
                 .await?;
             let mut dropped = answer.dropped().rows;
-            let told = answer.told();
-            let of_row = Arc::new(told.without_body());
+            let call = answer.told();
+            let row_call = Arc::new(call.without_body());
             let answer = answer.into_inner();
-            let found = answer.items.len();
+            let row_count = answer.items.len();
             let items: Vec<Job> = answer
                 .items
                 .into_iter()
                 .filter_map(|details| {
-                    let of_row = Arc::clone(&of_row);
-                    Job::from_details(self.client.clone(), Box::new(details), of_row)
+                    let row_call = Arc::clone(&row_call);
+                    Job::from_details(self.client.clone(), Box::new(details), row_call)
                 })
                 .collect();
             // A job without an id cannot be asked for anything.
-            dropped += found - items.len();
+            dropped += row_count - items.len();
             Ok(RawPage {
                 items,
                 total: answer.total,
                 count: answer.count,
                 limit: answer.limit,
                 dropped,
-                told,
+                told: call,
             })
         })
     }

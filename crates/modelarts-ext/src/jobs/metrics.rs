@@ -7,8 +7,8 @@ use crate::{
     jobs::job::Job,
 };
 
-/// One value is the average of this time.
-const STEP: Duration = Duration::from_secs(60);
+/// The service averages each value over this time.
+const INTERVAL: Duration = Duration::from_secs(60);
 
 /// One metric of a task, such as `cpuUsage`, in percent.
 ///
@@ -58,33 +58,35 @@ impl MetricSeries {
         self.values
             .iter()
             .enumerate()
-            .filter_map(|(at, value)| Some((self.time(at)?, *value)))
+            .filter_map(|(index, value)| Some((self.time_of(index)?, *value)))
     }
 
     /// The values that there are, with their times.
-    pub fn known(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
         self.points()
             .filter_map(|(time, value)| Some((time, value?)))
     }
 
-    /// The newest value that there is, with its time.
+    /// The newest value, with its time.
     #[must_use]
     pub fn last(&self) -> Option<(SystemTime, f64)> {
-        self.known().next_back()
+        self.values().next_back()
     }
 
     /// The largest value.
     #[must_use]
     pub fn max(&self) -> Option<f64> {
-        self.known().map(|(_, value)| value).reduce(f64::max)
+        self.values().map(|(_, value)| value).reduce(f64::max)
     }
 
     /// The mean of the values that there are.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        let (count, sum) = self.known().fold((0_u32, 0.0), |(count, sum), (_, value)| {
-            (count + 1, sum + value)
-        });
+        let (count, sum) = self
+            .values()
+            .fold((0_u32, 0.0), |(count, sum), (_, value)| {
+                (count + 1, sum + value)
+            });
         (count > 0).then(|| sum / f64::from(count))
     }
 
@@ -92,12 +94,12 @@ impl MetricSeries {
     /// have.
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        self.known().next().is_none()
+        self.values().next().is_none()
     }
 
-    fn time(&self, at: usize) -> Option<SystemTime> {
-        let steps = u32::try_from(at).ok()?;
-        self.start.checked_add(STEP.checked_mul(steps)?)
+    fn time_of(&self, index: usize) -> Option<SystemTime> {
+        let steps = u32::try_from(index).ok()?;
+        self.start.checked_add(INTERVAL.checked_mul(steps)?)
     }
 }
 
@@ -117,7 +119,7 @@ impl Job {
     /// only just begun.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
-        let metrics = self.metrics_of(task.into());
+        let metrics = self.fetch_metrics(task.into());
         deadline
             .limit(
                 &**self.client().clock(),
@@ -127,7 +129,7 @@ impl Job {
             .await
     }
 
-    async fn metrics_of(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
+    async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
         let start = match self.started_at() {
             Some(start) => start,
@@ -178,7 +180,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            series.known().collect::<Vec<_>>(),
+            series.values().collect::<Vec<_>>(),
             [(at(2), 3.5), (at(4), 0.0)]
         );
         assert_eq!(series.metric(), "memUsage");

@@ -1,4 +1,4 @@
-//! Jobs after they were made: another description, another priority, gone.
+//! Changes to jobs that exist: description, priority, deletion of many.
 
 use modelarts_api::types;
 use serde_json::json;
@@ -8,12 +8,15 @@ use crate::{
         Error,
         violation::{Actual, Report, Violation},
     },
-    jobs::job::{Job, TrainingJobs},
-    validation::limits::{self, INVALID},
+    jobs::{job::Job, training_jobs::TrainingJobs},
+    validation::{
+        json_path::Located,
+        limits::{self, INVALID},
+    },
 };
 
-/// How many jobs the service deletes at once.
-const AT_ONCE: usize = 100;
+/// The number of jobs that the service deletes with one call.
+const BATCH_SIZE: usize = 100;
 
 impl Job {
     /// Changes the description: up to 256 characters; empty removes it. Jobs can be
@@ -22,7 +25,7 @@ impl Job {
     /// # Errors
     /// A text that is too long, with nothing sent; a refusal of the service.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.change(json!({"description": text.into()})).await
+        self.send_change(json!({"description": text.into()})).await
     }
 
     /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
@@ -33,17 +36,13 @@ impl Job {
     /// Another priority, with nothing sent; a refusal of the service.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
-        self.change(json!({"spec": policy})).await
+        self.send_change(json!({"spec": policy})).await
     }
 
-    async fn change(&self, change: serde_json::Value) -> Result<(), Error> {
+    async fn send_change(&self, change: serde_json::Value) -> Result<(), Error> {
         const SCHEMA: &str = "ChangeTrainingJobDescriptionRequest";
         let mut report = Report::default();
-        limits::check(
-            SCHEMA,
-            &crate::validation::json_path::Located::root(&change),
-            &mut report,
-        );
+        limits::check(SCHEMA, &Located::root(&change), &mut report);
         if !report.is_ok() {
             return Err(Error::broken_rules("the change", report.violations));
         }
@@ -92,13 +91,13 @@ impl TrainingJobs {
             ));
         }
         let (client, deadline) = (self.client(), self.client().deadline());
-        let deleted = deadline.keep(&**client.clock(), self.delete_in_parts(&jobs));
+        let deleted = deadline.keep(&**client.clock(), self.delete_batches(&jobs));
         let late = || deadline.passed("jobs were being deleted").uncertain();
         deleted.await.unwrap_or_else(|| Err(late()))
     }
 
-    async fn delete_in_parts(&self, jobs: &[serde_json::Value]) -> Result<(), Error> {
-        for jobs in jobs.chunks(AT_ONCE) {
+    async fn delete_batches(&self, jobs: &[serde_json::Value]) -> Result<(), Error> {
+        for jobs in jobs.chunks(BATCH_SIZE) {
             let body: types::BatchDeleteTrainingJobRequest =
                 serde_json::from_value(json!({"jobs": jobs}))
                     .map_err(|error| Error::invalid(format!("no request: {error}")))?;

@@ -1,9 +1,46 @@
-//! Inputs and outputs of a job.
+//! Inputs and outputs of a job: `Input`, `Output`, and the setters of `CreateJob` for them.
 
 use modelarts_api::types::RemoteConstraint;
 use serde_json::{Value, json};
 
-use crate::jobs::create::json_edit;
+use crate::jobs::create::{CreateJob, json_edit};
+
+const INPUTS: &str = "algorithm.inputs";
+const OUTPUTS: &str = "algorithm.outputs";
+
+impl CreateJob {
+    /// An input channel: the script gets `--<name>=<directory>` with a copy of the
+    /// OBS directory.
+    pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
+        self.add_input(Input::obs(name, obs_path))
+    }
+
+    /// An input channel that is more than an OBS path handed over as a parameter.
+    pub fn add_input(self, input: Input) -> Self {
+        self.push(INPUTS, input.into_json())
+    }
+
+    /// Takes an input away again, from a job that was copied or read.
+    pub fn without_input(self, name: &str) -> Self {
+        self.without_item(INPUTS, name)
+    }
+
+    /// An output channel: what the script writes to the directory it gets as
+    /// `--<name>=<directory>` is copied to OBS.
+    pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
+        self.add_output(Output::obs(name, obs_path))
+    }
+
+    /// An output channel that is more than an OBS path handed over as a parameter.
+    pub fn add_output(self, output: Output) -> Self {
+        self.push(OUTPUTS, output.into_json())
+    }
+
+    /// Takes an output away again, from a job that was copied or read.
+    pub fn without_output(self, name: &str) -> Self {
+        self.without_item(OUTPUTS, name)
+    }
+}
 
 /// An input: data outside, a directory inside.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,12 +97,12 @@ impl Input {
         self
     }
 
-    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.0, way, value);
+    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, path, value);
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }
@@ -107,12 +144,12 @@ impl Output {
         self.set("prefetch_to_local", true)
     }
 
-    fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.0, way, value);
+    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.0, path, value);
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }

@@ -1,4 +1,4 @@
-//! Making a job: what it runs.
+//! Setters of `CreateJob` for code, image, algorithm and hyper-parameters.
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use crate::jobs::create::{CreateJob, hyperparameter_search::HyperparameterSearch
 const ENGINE: &str = "algorithm.engine";
 
 impl CreateJob {
-    /// Sets a part of the engine; what another way of naming one left behind goes.
-    fn engine(self, parts: &[(&str, String)], not: &[&str]) -> Self {
-        let cleared = not
+    /// Sets fields of the engine, and removes those of other ways to name one.
+    fn set_engine(self, fields: &[(&str, String)], others: &[&str]) -> Self {
+        let cleared = others
             .iter()
             .fold(self, |job, name| job.unset(&format!("{ENGINE}.{name}")));
-        parts.iter().fold(cleared, |job, (name, value)| {
+        fields.iter().fold(cleared, |job, (name, value)| {
             job.set(&format!("{ENGINE}.{name}"), value.as_str())
         })
     }
 
     /// Runs on an image of the platform: the name and the version of its engine.
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.engine(
+        self.set_engine(
             &[
                 ("engine_name", name.into()),
                 ("engine_version", version.into()),
@@ -33,7 +33,7 @@ impl CreateJob {
 
     /// Runs on an image of the platform: the id of its engine.
     pub fn preset_engine(self, id: impl Into<String>) -> Self {
-        self.engine(
+        self.set_engine(
             &[("engine_id", id.into())],
             &["engine_name", "engine_version", "image_url"],
         )
@@ -43,12 +43,12 @@ impl CreateJob {
     /// [`preset_image`](Self::preset_image) and a boot file it takes the place of
     /// the image of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
-        self.engine(&[("image_url", url.into())], &["engine_id"])
+        self.set_engine(&[("image_url", url.into())], &["engine_id"])
     }
 
     /// The instance of the enterprise registry that holds the image (Huawei Cloud).
     pub fn image_repository(self, id: impl Into<String>) -> Self {
-        self.engine(&[("image_repo_id", id.into())], &[])
+        self.set_engine(&[("image_repo_id", id.into())], &[])
     }
 
     /// Whether the platform's `MoXing` is installed into the image. Needs
@@ -63,7 +63,7 @@ impl CreateJob {
     /// No document names a field for it in requests; it is sent in the field that
     /// answers carry it in.
     pub fn run_user(self, id: u32) -> Self {
-        self.engine(&[("run_user", id.to_string())], &[])
+        self.set_engine(&[("run_user", id.to_string())], &[])
     }
 
     /// The command of a custom image. The user guide wants one line: `;` and `&&` join
@@ -109,25 +109,25 @@ impl CreateJob {
     /// A hyper-parameter: the script gets `--<name>=<value>`. Given again, the later
     /// value counts.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.named_parameter(json!({"name": name.into(), "value": value.to_string()}))
+        self.set_parameter(json!({"name": name.into(), "value": value.to_string()}))
     }
 
     /// A hyper-parameter with a description or a constraint. Given again, the later
     /// one counts.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
-        self.named_parameter(serde_json::to_value(parameter).unwrap_or_default())
+        self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
 
-    fn named_parameter(mut self, parameter: Value) -> Self {
+    fn set_parameter(mut self, parameter: Value) -> Self {
         let list = self.slot("algorithm.parameters");
-        let same = list
+        let existing = list
             .as_array_mut()
             .into_iter()
             .flatten()
-            .find(|known| known.get("name") == parameter.get("name"));
-        match (same, &parameter) {
+            .find(|item| item.get("name") == parameter.get("name"));
+        match (existing, &parameter) {
             // What a copied job says about the parameter besides its value stays.
-            (Some(Value::Object(known)), Value::Object(new)) => known.extend(new.clone()),
+            (Some(Value::Object(members)), Value::Object(new)) => members.extend(new.clone()),
             _ => return self.push("algorithm.parameters", parameter),
         }
         self
@@ -135,7 +135,7 @@ impl CreateJob {
 
     /// Takes a hyper-parameter away again, from a job that was copied or read.
     pub fn without_parameter(self, name: &str) -> Self {
-        self.without("algorithm.parameters", name)
+        self.without_item("algorithm.parameters", name)
     }
 
     /// An environment variable.

@@ -1,4 +1,4 @@
-//! Jobs made from jobs.
+//! Copies of jobs: the request that makes a job like another one.
 
 use modelarts_api::Shape;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     jobs::{
         create::{CreateJob, json_edit},
-        job::{Job, show},
+        job::Job,
     },
     validation::{
         json_path::says_something,
@@ -32,19 +32,20 @@ impl Job {
     /// [`asset`](CreateJob::asset).
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::job::TrainingJobs::get).
+    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
-        let answer = show(self.client(), self.training_job_id()).await?;
+        let mut job = self.clone();
+        job.refresh().await?;
         // The types of answers know fewer fields than there are.
-        let shown = serde_json::from_slice(answer.raw())
+        let details = serde_json::from_slice(job.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
-        Ok(CreateJob::from_body(self.client().clone(), request_of(&shown)).name(name))
+        Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
     }
 }
 
 /// The request that makes a job like the one with these details.
-pub(crate) fn request_of(shown: &Value) -> Value {
-    let mut body = keep(Shape::Object(BODY), "", "", shown).unwrap_or_else(|| json!({}));
+pub(super) fn request_from_details(details: &Value) -> Value {
+    let mut body = request_value(Shape::Object(BODY), "", "", details).unwrap_or_else(|| json!({}));
     // Only images of one's own are told a user.
     if body.pointer("/algorithm/engine/image_url").is_none() {
         json_edit::remove(&mut body, "algorithm.engine.run_user");
@@ -89,8 +90,8 @@ pub(crate) fn request_of(shown: &Value) -> Value {
 
 /// The part of an answer that a request can carry, in the shape that requests have. `path` is
 /// the general name of the field.
-fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
-    match (shape, shown) {
+fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<Value> {
+    match (shape, value) {
         (_, Value::Null) => None,
         (Shape::Object(schema), Value::Object(members)) => {
             let mut object = Map::new();
@@ -105,43 +106,43 @@ fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
                 // A field that no document names stays as it came.
                 let known = limits::fields(schema).find(|field| field.name == name);
                 let shape = known.map_or(Shape::Any, |field| field.shape);
-                if let Some(value) = keep(shape, &path, name, member) {
+                if let Some(value) = request_value(shape, &path, name, member) {
                     object.insert(name.clone(), value);
                 }
             }
             let object = Value::Object(object);
             says_something(&object).then_some(object)
         }
-        (Shape::List(inner), shown) => {
+        (Shape::List(inner), value) => {
             // One element is shown without its list, sometimes.
-            let items = match shown {
+            let items = match value {
                 Value::Array(items) => items.as_slice(),
                 one => std::slice::from_ref(one),
             };
             let path = format!("{path}[]");
             let items = items
                 .iter()
-                .filter_map(|item| keep(*inner, &path, "", item));
+                .filter_map(|item| request_value(*inner, &path, "", item));
             let items: Vec<_> = items.collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
-            Some(shown.to_string().into())
+            Some(value.to_string().into())
         }
         // A hyper-parameter may well be set to nothing.
         (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
-            Some(shown.clone())
+            Some(value.clone())
         }
         (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
             Ok(number) => Some(Value::Number(number)),
-            Err(_) => says_something(shown).then(|| shown.clone()),
+            Err(_) => says_something(value).then(|| value.clone()),
         },
         (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
             Ok(switch) => Some(Value::Bool(switch)),
-            Err(_) => says_something(shown).then(|| shown.clone()),
+            Err(_) => says_something(value).then(|| value.clone()),
         },
         // Of another shape than any document says: nothing of it is lost, and the check
         // says what is wrong with it.
-        _ => says_something(shown).then(|| shown.clone()),
+        _ => says_something(value).then(|| value.clone()),
     }
 }

@@ -1,4 +1,4 @@
-//! Texts to values.
+//! Parses job documents (JSON, YAML) to JSON values.
 
 use std::fmt;
 
@@ -13,21 +13,23 @@ use serde_saphyr::UserMessageFormatter;
 use crate::{error::Error, validation::limits};
 
 /// Reads JSON. A key that comes twice is an error: one of the two would be lost.
-pub(crate) fn json(text: &str) -> Result<Value, Error> {
+pub(super) fn json(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text)
-        .map(|Once(value)| value)
+        .map(|UniqueKeys(value)| value)
         .map_err(|error| Error::invalid(format!("not JSON: {error}")))
 }
 
-/// Reads YAML as it says what it is: `007` is a number.
-pub(crate) fn yaml(text: &str) -> Result<Value, Error> {
+/// Reads YAML by the types that it has itself: `007` is a number.
+pub(super) fn yaml_untyped(text: &str) -> Result<Value, Error> {
     with_yaml(text, |deserializer| Value::deserialize(deserializer))
 }
 
 /// Reads YAML by the shape that is wanted: where that is text, `007`, `yes` and `1.50` are text,
 /// as they are written.
-pub(crate) fn yaml_as(shape: Shape, text: &str) -> Result<Value, Error> {
-    with_yaml(text, |deserializer| As(shape).deserialize(deserializer))
+pub(super) fn yaml_of_shape(shape: Shape, text: &str) -> Result<Value, Error> {
+    with_yaml(text, |deserializer| {
+        ShapeSeed(shape).deserialize(deserializer)
+    })
 }
 
 fn with_yaml(
@@ -37,23 +39,23 @@ fn with_yaml(
     // The lines around a mistake may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, read).map_err(|error| {
-        let said = error.render_with_formatter(&UserMessageFormatter);
-        Error::invalid(format!("not YAML: {said}"))
+        let message = error.render_with_formatter(&UserMessageFormatter);
+        Error::invalid(format!("not YAML: {message}"))
     })
 }
 
-/// JSON whose keys come once.
-struct Once(Value);
+/// A JSON value none of whose objects has a key twice.
+struct UniqueKeys(Value);
 
-impl<'de> Deserialize<'de> for Once {
+impl<'de> Deserialize<'de> for UniqueKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OnceVisitor).map(Self)
+        deserializer.deserialize_any(UniqueKeysVisitor).map(Self)
     }
 }
 
-struct OnceVisitor;
+struct UniqueKeysVisitor;
 
-impl<'de> Visitor<'de> for OnceVisitor {
+impl<'de> Visitor<'de> for UniqueKeysVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,7 +88,7 @@ impl<'de> Visitor<'de> for OnceVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Once(item)) = items.next_element()? {
+        while let Some(UniqueKeys(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(list.into())
@@ -100,17 +102,17 @@ impl<'de> Visitor<'de> for OnceVisitor {
                     "the key {key:?} comes twice"
                 )));
             }
-            let Once(value) = entries.next_value()?;
+            let UniqueKeys(value) = entries.next_value()?;
             members.insert(key, value);
         }
         Ok(members.into())
     }
 }
 
-/// Reads a value of a shape.
-struct As(Shape);
+/// Reads a value of this shape.
+struct ShapeSeed(Shape);
 
-impl<'de> DeserializeSeed<'de> for As {
+impl<'de> DeserializeSeed<'de> for ShapeSeed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -118,7 +120,7 @@ impl<'de> DeserializeSeed<'de> for As {
     }
 }
 
-impl<'de> Visitor<'de> for As {
+impl<'de> Visitor<'de> for ShapeSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,7 +154,7 @@ impl<'de> Visitor<'de> for As {
             _ => Shape::Any,
         };
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(As(inner))? {
+        while let Some(item) = items.next_element_seed(ShapeSeed(inner))? {
             list.push(item);
         }
         Ok(list.into())
@@ -168,7 +170,7 @@ impl<'de> Visitor<'de> for As {
                 Shape::Map(inner) => *inner,
                 _ => Shape::Any,
             };
-            let value = entries.next_value_seed(As(shape))?;
+            let value = entries.next_value_seed(ShapeSeed(shape))?;
             members.insert(key, value);
         }
         Ok(members.into())

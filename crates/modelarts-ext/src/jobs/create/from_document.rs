@@ -1,4 +1,4 @@
-//! Jobs from JSON and YAML.
+//! Jobs from JSON and YAML documents.
 
 use modelarts_api::Shape;
 use serde_json::{Map, Value};
@@ -9,8 +9,8 @@ use crate::{
         violation::{Actual, Violation, Warning},
     },
     jobs::{
-        create::{CreateJob, copy::request_of, document},
-        job::TrainingJobs,
+        create::{CreateJob, copy::request_from_details, document},
+        training_jobs::TrainingJobs,
     },
     validation::{
         json_path::{Located, general},
@@ -43,8 +43,8 @@ impl TrainingJobs {
     /// As [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
         // The untyped reading finds all violations with their paths; the typed one keeps `007`.
-        body_of(&document::yaml(text)?)?;
-        self.from_value(&document::yaml_as(Shape::Object(BODY), text)?)
+        request_body(&document::yaml_untyped(text)?)?;
+        self.from_value(&document::yaml_of_shape(Shape::Object(BODY), text)?)
     }
 
     /// Begins to make the job that a JSON value describes.
@@ -52,13 +52,13 @@ impl TrainingJobs {
     /// # Errors
     /// As [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
-        let (body, warnings) = body_of(document)?;
+        let (body, warnings) = request_body(document)?;
         Ok(CreateJob::from_body(self.client().clone(), body).with_warnings(warnings))
     }
 }
 
 /// The body of a request that a document describes, and the fields that are not sent.
-fn body_of(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
+fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
             "the document is empty; a job is an object with metadata, algorithm and spec",
@@ -69,66 +69,70 @@ fn body_of(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
             "the document is no object; a job is one, with metadata, algorithm and spec",
         ));
     }
-    let mut found = Found::default();
-    let mut body = read(Shape::Object(BODY), &Located::root(document), &mut found);
-    if !found.violations.is_empty() {
-        return Err(Error::broken_rules("the document", found.violations));
+    let mut findings = Findings::default();
+    let mut body = read_shape(Shape::Object(BODY), &Located::root(document), &mut findings);
+    if !findings.violations.is_empty() {
+        return Err(Error::broken_rules("the document", findings.violations));
     }
     if let Value::Object(members) = &mut body {
         members.entry("kind").or_insert_with(|| "job".into());
     }
     // The details of a job.
-    if !found.warnings.is_empty() {
-        body = request_of(&body);
+    if !findings.warnings.is_empty() {
+        body = request_from_details(&body);
     }
-    Ok((body, found.warnings))
+    Ok((body, findings.warnings))
 }
 
-/// Fields of a document that are not in the body.
+/// What is wrong with a document, and its fields that are not sent.
 #[derive(Default)]
-struct Found {
+struct Findings {
     violations: Vec<Violation>,
     warnings: Vec<Warning>,
 }
 
-/// The value, with text where text is wanted and without nulls.
-fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
-    let Some(value) = place.value() else {
+/// The value in the shape of requests, with text where text is wanted and without nulls.
+fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> Value {
+    let Some(value) = located.value() else {
         return Value::Null;
     };
     match (shape, value) {
         (Shape::Object(schema), Value::Object(members)) => {
             let mut object = Map::new();
             for name in members.keys() {
-                let here = place.at_name(name);
+                let member = located.at_name(name);
                 match limits::fields(schema).find(|field| field.name == name) {
                     Some(field) => {
-                        let value = read(field.shape, &here, found);
+                        let value = read_shape(field.shape, &member, findings);
                         if !value.is_null() {
                             object.insert(name.clone(), value);
                         }
                     }
-                    None if is_answer_only(&general(here.path())) => {
-                        found.warnings.push(Warning::new(
-                            here.path(),
+                    None if is_answer_only(&general(member.path())) => {
+                        findings.warnings.push(Warning::new(
+                            member.path(),
                             Actual::Field,
                             "only the service sets this field, so it is not sent",
                         ));
                     }
-                    None => found.violations.push(unknown(schema, name, &here)),
+                    None => findings
+                        .violations
+                        .push(unknown_field(schema, name, &member)),
                 }
             }
             Value::Object(object)
         }
         (Shape::List(inner), Value::Array(_)) => {
-            let items = place.items().into_iter();
-            items.map(|item| read(*inner, &item, found)).collect()
+            let items = located.items().into_iter();
+            items
+                .map(|item| read_shape(*inner, &item, findings))
+                .collect()
         }
         (Shape::Map(inner), Value::Object(_)) => {
-            let entries = place.entries().into_iter();
+            let entries = located.entries().into_iter();
             Value::Object(
                 entries
-                    .map(|(key, entry)| (key.to_owned(), read(*inner, &entry, found)))
+                    .map(|(key, entry)| (key.to_owned(), read_shape(*inner, &entry, findings)))
                     .filter(|(_, value)| !value.is_null())
                     .collect(),
             )
@@ -141,9 +145,9 @@ fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
         | (Shape::Boolean, Value::Bool(_))
         | (Shape::Any, _) => value.clone(),
         _ => {
-            found.violations.push(Violation::new(
-                place.path(),
-                place.offender(),
+            findings.violations.push(Violation::new(
+                located.path(),
+                located.offender(),
                 limits::wanted(shape),
                 None,
                 "change its type",
@@ -153,14 +157,14 @@ fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
     }
 }
 
-fn unknown(schema: &str, name: &str, place: &Located<'_>) -> Violation {
+fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
     let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
     };
     // An unknown field may be a misspelt one that holds secrets.
     Violation::new(
-        place.path(),
+        located.path(),
         Actual::Field,
         "there is no such field",
         None,

@@ -1,4 +1,4 @@
-//! The search for hyper-parameters.
+//! `HyperparameterSearch`: the settings of a search for hyper-parameters.
 
 use std::fmt;
 
@@ -15,25 +15,25 @@ impl HyperparameterSearch {
     /// A search that makes a metric as large as it gets. `regex` finds the metric
     /// in the log.
     pub fn maximize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
-        Self(json!({})).reward(metric.into(), "max", regex.into())
+        Self(json!({})).add_reward(metric.into(), "max", regex.into())
     }
 
     /// A search that makes a metric as small as it gets.
     pub fn minimize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
-        Self(json!({})).reward(metric.into(), "min", regex.into())
+        Self(json!({})).add_reward(metric.into(), "min", regex.into())
     }
 
     /// One more metric, to be made large.
     pub fn and_maximize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
-        self.reward(metric.into(), "max", regex.into())
+        self.add_reward(metric.into(), "max", regex.into())
     }
 
     /// One more metric, to be made small.
     pub fn and_minimize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
-        self.reward(metric.into(), "min", regex.into())
+        self.add_reward(metric.into(), "min", regex.into())
     }
 
-    fn reward(self, name: String, mode: &str, regex: String) -> Self {
+    fn add_reward(self, name: String, mode: &str, regex: String) -> Self {
         self.push(
             "reward_attrs",
             json!({"name": name, "mode": mode, "regex": regex}),
@@ -100,7 +100,7 @@ impl HyperparameterSearch {
         self
     }
 
-    pub(crate) fn into_json(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         self.0
     }
 }

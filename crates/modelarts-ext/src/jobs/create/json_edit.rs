@@ -1,28 +1,27 @@
-//! Writing into the JSON of a request.
+//! Edits of the JSON of a request: fields are named by paths such as `spec.resource.flavor_id`.
 
 use serde_json::{Map, Value};
 
-/// The value at the end of a way such as `spec.resource.flavor_id`; what is not
-/// there yet is made.
-pub(crate) fn slot<'a>(body: &'a mut Value, way: &str) -> &'a mut Value {
-    let mut here = body;
-    for name in way.split('.') {
-        if !here.is_object() {
-            *here = Value::Object(Map::new());
+/// The value at a path; objects on the way to it that do not exist yet are made.
+pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
+    let mut value = body;
+    for name in path.split('.') {
+        if !value.is_object() {
+            *value = Value::Object(Map::new());
         }
         // An object makes what it is indexed with.
-        here = &mut here[name];
+        value = &mut value[name];
     }
-    here
+    value
 }
 
-pub(crate) fn set(body: &mut Value, way: &str, value: impl Into<Value>) {
-    *slot(body, way) = value.into();
+pub(super) fn set(body: &mut Value, path: &str, value: impl Into<Value>) {
+    *slot(body, path) = value.into();
 }
 
 /// Appends to a list.
-pub(crate) fn push(body: &mut Value, way: &str, value: impl Into<Value>) {
-    let list = slot(body, way);
+pub(super) fn push(body: &mut Value, path: &str, value: impl Into<Value>) {
+    let list = slot(body, path);
     match list {
         Value::Array(items) => items.push(value.into()),
         _ => *list = Value::Array(vec![value.into()]),
@@ -30,8 +29,8 @@ pub(crate) fn push(body: &mut Value, way: &str, value: impl Into<Value>) {
 }
 
 /// Sets an entry of a map, whose key may have dots.
-pub(crate) fn insert(body: &mut Value, way: &str, key: String, value: impl Into<Value>) {
-    let map = slot(body, way);
+pub(super) fn insert(body: &mut Value, path: &str, key: String, value: impl Into<Value>) {
+    let map = slot(body, path);
     if !map.is_object() {
         *map = Value::Object(Map::new());
     }
@@ -41,21 +40,21 @@ pub(crate) fn insert(body: &mut Value, way: &str, key: String, value: impl Into<
 }
 
 /// Removes a field; what held it stays.
-pub(crate) fn remove(body: &mut Value, way: &str) -> Option<Value> {
-    let (parent, name) = match way.rsplit_once('.') {
+pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
+    let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => {
             let parent = parent
                 .split('.')
                 .try_fold(&mut *body, |value, name| value.get_mut(name));
             (parent?, name)
         }
-        None => (body, way),
+        None => (body, path),
     };
     parent.as_object_mut()?.remove(name)
 }
 
-/// Takes away every null.
-pub(crate) fn prune(value: &mut Value) {
+/// Removes every null.
+pub(super) fn prune(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|_, member| !member.is_null());

@@ -1,4 +1,4 @@
-//! A code directory on this machine, before it is uploaded.
+//! Checks of files on this machine before they are uploaded: a code directory, an input.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,10 @@ use serde_json::json;
 use walkdir::WalkDir;
 
 use crate::{
+    config::cloud::Cloud,
     error::{
         Error,
-        violation::{Actual, Report, Warning},
+        violation::{Actual, Report, Violation, Warning},
     },
     jobs::create::CreateJob,
     validation::{
@@ -21,24 +22,25 @@ use crate::{
     },
 };
 
-const FIELD: &str = "algorithm.code_dir";
-const MOST_BYTES: u64 = 5 << 30;
+const CODE_DIR: &str = "algorithm.code_dir";
+const INPUTS: &str = "algorithm.inputs";
+const MAX_BYTES: u64 = 5 << 30;
 /// Directories are not counted.
-const MOST_FILES: u64 = 1000;
-const MOST_LEVELS: usize = 32;
+const MAX_FILES: u64 = 1000;
+const MAX_LEVELS: usize = 32;
 /// More is admitted, and slow to download in each task.
-const BEST_BYTES: u64 = 50 << 20;
+const RECOMMENDED_BYTES: u64 = 50 << 20;
 
-/// For the table of parameters.
-pub(crate) fn limits_in_words() -> String {
+/// The limits of a code directory, for the table of parameters.
+pub(super) fn limits_in_words() -> String {
     format!(
-        "at most {} GB, {MOST_FILES} files, {MOST_LEVELS} levels; best {} MB",
-        MOST_BYTES >> 30,
-        BEST_BYTES >> 20
+        "at most {} GB, {MAX_FILES} files, {MAX_LEVELS} levels; best {} MB",
+        MAX_BYTES >> 30,
+        RECOMMENDED_BYTES >> 20
     )
 }
 
-/// What a code directory holds.
+/// A code directory on this machine: its size, and the number and depth of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDir {
     path: PathBuf,
@@ -112,28 +114,28 @@ impl CodeDir {
     /// `boot_file` is a path in the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             report.add(
                 CODE_DIR_SIZE.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
                 "the code directory has at most 5 GB",
                 "move data to an input",
             );
         }
-        if self.files > MOST_FILES {
+        if self.files > MAX_FILES {
             report.add(
                 CODE_DIR_FILES.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"files": self.files})),
                 "the code directory has at most 1,000 files",
                 "leave out what the script does not need, or pack it",
             );
         }
-        if self.levels > MOST_LEVELS {
+        if self.levels > MAX_LEVELS {
             report.add(
                 CODE_DIR_DEPTH.basis,
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"levels": self.levels})),
                 "the code directory is at most 32 directories deep",
                 "make the tree flatter",
@@ -142,9 +144,9 @@ impl CodeDir {
         if let Some(boot_file) = boot_file {
             self.check_boot_file(boot_file, &mut report);
         }
-        if self.bytes > BEST_BYTES && self.bytes <= MOST_BYTES {
+        if self.bytes > RECOMMENDED_BYTES && self.bytes <= MAX_BYTES {
             report.warnings.push(Warning::new(
-                FIELD,
+                CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
                 "at most 50 MB are recommended, because every task downloads it",
             ));
@@ -153,27 +155,33 @@ impl CodeDir {
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut broken = |rule: Fact, says: &'static str, advice: &'static str| {
+        let mut add = |fact: Fact, requirement: &'static str, advice: &'static str| {
             let value = Actual::Value(boot_file.into());
-            report.add(rule.basis, "algorithm.boot_file", value, says, advice);
+            report.add(
+                fact.basis,
+                "algorithm.boot_file",
+                value,
+                requirement,
+                advice,
+            );
         };
         let inside =
             !Path::new(boot_file).is_absolute() && !boot_file.split('/').any(|s| s == "..");
         if !inside {
-            broken(
+            add(
                 BOOT_FILE_INSIDE,
                 "the boot file lies in the code directory",
                 "move the boot file into the directory",
             );
         } else if !self.path.join(boot_file).is_file() {
-            broken(
+            add(
                 BOOT_FILE_EXISTS,
                 "the boot file is there",
                 "correct its name, or put it into the directory",
             );
         }
         if !boot_file.ends_with(".py") {
-            broken(
+            add(
                 BOOT_FILE_PYTHON,
                 "the boot file ends in .py",
                 "start a Python file; other programs need an image and a command",
@@ -191,16 +199,82 @@ impl CreateJob {
     /// What cannot be read, such as a directory that does not exist.
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
-        let draft = Draft::new(&body, crate::config::cloud::Cloud::default());
-        let obs = |name: &str| {
+        let draft = Draft::new(&body, Cloud::default());
+        let obs_path = |name: &str| {
             draft
                 .at("algorithm")
                 .at(name)
                 .text()
                 .and_then(ObsPath::parse)
         };
-        let boot_file = obs("boot_file").zip(obs("code_dir"));
+        let boot_file = obs_path("boot_file").zip(obs_path("code_dir"));
         let boot_file = boot_file.and_then(|(file, directory)| file.below(&directory));
         Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
+    }
+}
+
+/// Compares a file or a directory on this machine with the disk of a flavor
+/// ([`FlavorSpec::disk_gb`](crate::validation::flavor_spec::FlavorSpec::disk_gb)), which inputs are
+/// downloaded to.
+///
+/// # Errors
+/// What cannot be read.
+pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
+    let unreadable = |error: walkdir::Error| {
+        Error::invalid(format!("the input cannot be read: {error}")).with_source(error)
+    };
+    let mut bytes = 0;
+    for entry in WalkDir::new(path).follow_links(true) {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_type().is_file() {
+            bytes += entry.metadata().map_err(unreadable)?.len();
+        }
+    }
+    Ok(compare_with_disk(bytes, disk_gb))
+}
+
+fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
+    let disk = disk_gb << 30;
+    let value = || Actual::Value(json!({"bytes": bytes, "disk_gb": disk_gb}));
+    let mut report = Report::default();
+    if bytes > disk {
+        report.violations.push(Violation::new(
+            INPUTS,
+            value(),
+            "an input fits the disk of the flavor",
+            // The service finds out while it downloads, and has no code for it.
+            None,
+            "choose a flavor with a larger disk, or mount the data as a volume",
+        ));
+    } else if bytes > disk / 10 * 9 {
+        report.warnings.push(Warning::new(
+            INPUTS,
+            value(),
+            "it fills nine tenths of the disk; what the script writes needs room, too",
+        ));
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_fits_the_disk_or_not() {
+        let disk = 50 << 30;
+        assert_eq!(compare_with_disk(disk / 10 * 9, 50), Report::default());
+        let tight = compare_with_disk(disk, 50);
+        assert!(tight.is_ok());
+        assert_eq!(
+            tight.to_string(),
+            "warning: algorithm.inputs = {\"bytes\":53687091200,\"disk_gb\":50}: it fills nine tenths \
+             of the disk; what the script writes needs room, too\n"
+        );
+        assert_eq!(
+            compare_with_disk(disk + 1, 50).to_string(),
+            "error: algorithm.inputs = {\"bytes\":53687091201,\"disk_gb\":50}: an input fits the \
+             disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+        );
     }
 }

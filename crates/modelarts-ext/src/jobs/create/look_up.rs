@@ -1,4 +1,4 @@
-//! What the service says about the algorithm and the flavor of a job.
+//! Reads the algorithm and the flavor of a job from the service, for the check.
 
 use serde_json::Value;
 
@@ -62,9 +62,9 @@ impl CreateJob {
     /// # Errors
     /// Credentials that the service does not take: it would not take them the next time
     /// either, and locks a key after a few wrong signatures.
-    pub(crate) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
-        forgive(self.look_up_algorithm().await)?;
-        forgive(self.look_up_flavor().await)
+    pub(super) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
+        ignore_unless_unauthorized(self.look_up_algorithm().await)?;
+        ignore_unless_unauthorized(self.look_up_flavor().await)
     }
 
     async fn look_up_algorithm(&mut self) -> Result<(), Error> {
@@ -135,8 +135,8 @@ impl CreateJob {
     }
 }
 
-fn forgive(looked: Result<(), Error>) -> Result<(), Error> {
-    match looked {
+fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {
             Err(error)
         }

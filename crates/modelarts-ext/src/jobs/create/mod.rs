@@ -1,22 +1,24 @@
-//! Making a job.
+//! Creating a job: the builder `CreateJob`, its check, and `submit`.
+//!
+//! `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add
+//! its setters, which write by the paths of `json_edit`. `from_document` reads it from JSON and
+//! YAML (`document`), `copy` makes it from the details of a job. `submit` asks for the algorithm
+//! and the flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files
+//! before they are uploaded; `parameter_tables` writes the tables of CREATING.md.
 
 pub(crate) mod channels;
 mod code;
 mod copy;
-mod create_call;
-mod data_channels;
 mod document;
 mod from_document;
 pub(crate) mod hyperparameter_search;
-pub(crate) mod input_size;
 mod json_edit;
 pub(crate) mod local_files;
 mod look_up;
 pub(crate) mod parameter_tables;
-mod resources;
+pub(crate) mod resources;
 mod services;
 mod submit;
-pub(crate) mod volume;
 
 use std::fmt;
 
@@ -31,8 +33,8 @@ use crate::{
         violation::{Report, Warning},
     },
     jobs::{
-        create::look_up::{LOOKING_UP, Spec, algorithm_of, flavor_of},
-        job::Job,
+        create::look_up::{Spec, algorithm_of, flavor_of},
+        training_jobs::TrainingJobs,
     },
     validation::{
         algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec, limits,
@@ -60,18 +62,23 @@ pub struct CreateJob {
     warnings: Vec<Warning>,
 }
 
+impl TrainingJobs {
+    /// Begins to make a job whose name does not matter: it gets one that no other job
+    /// has, such as `job-0f1e2d3c`.
+    pub fn create_unnamed(&self) -> CreateJob {
+        self.create(format!("job-{:08x}", fastrand::u32(..)))
+    }
+
+    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    pub fn create(&self, name: impl Into<String>) -> CreateJob {
+        let body = json!({"kind": "job", "metadata": {"name": name.into()}});
+        CreateJob::from_body(self.client().clone(), body)
+    }
+}
+
 impl CreateJob {
-    pub(crate) fn new(client: Client, name: String) -> Self {
-        Self::from_body(client, json!({"kind": "job", "metadata": {"name": name}}))
-    }
-
-    /// With a name that no other job has.
-    pub(crate) fn unnamed(client: Client) -> Self {
-        Self::new(client, format!("job-{:08x}", fastrand::u32(..)))
-    }
-
     /// `body` has fields of the right types only.
-    pub(crate) fn from_body(client: Client, body: Value) -> Self {
+    pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
             client,
@@ -84,12 +91,12 @@ impl CreateJob {
         }
     }
 
-    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
+    pub(super) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
         self.warnings = warnings;
         self
     }
 
-    pub(crate) fn client(&self) -> &Client {
+    pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
@@ -111,27 +118,35 @@ impl CreateJob {
         self.flavor = Some(facts);
     }
 
-    pub(crate) fn set(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::set(&mut self.body, way, value);
+    pub(super) fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::set(&mut self.body, path, value);
         self
     }
 
-    pub(crate) fn push(mut self, way: &str, value: impl Into<Value>) -> Self {
-        json_edit::push(&mut self.body, way, value);
+    pub(super) fn push(mut self, path: &str, value: impl Into<Value>) -> Self {
+        json_edit::push(&mut self.body, path, value);
         self
     }
 
-    pub(crate) fn insert(mut self, way: &str, key: String, value: impl Into<Value>) -> Self {
-        json_edit::insert(&mut self.body, way, key, value);
+    pub(super) fn insert(mut self, path: &str, key: String, value: impl Into<Value>) -> Self {
+        json_edit::insert(&mut self.body, path, key, value);
         self
     }
 
-    pub(crate) fn slot(&mut self, way: &str) -> &mut Value {
-        json_edit::slot(&mut self.body, way)
+    pub(super) fn slot(&mut self, path: &str) -> &mut Value {
+        json_edit::slot(&mut self.body, path)
     }
 
-    pub(crate) fn unset(mut self, way: &str) -> Self {
-        json_edit::remove(&mut self.body, way);
+    pub(super) fn unset(mut self, path: &str) -> Self {
+        json_edit::remove(&mut self.body, path);
+        self
+    }
+
+    /// Removes the item with this name from a list.
+    pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
+        if let Some(items) = self.slot(list).as_array_mut() {
+            items.retain(|item| item.get("name").and_then(Value::as_str) != Some(name));
+        }
         self
     }
 
@@ -275,40 +290,6 @@ impl CreateJob {
         }
         recommendations::check(&draft, &mut report.warnings);
         report
-    }
-
-    /// Makes the job, exactly once: when the answer is lost, the job is looked for
-    /// by its name before it is sent again.
-    ///
-    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
-    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
-    /// that is known. That the service does not answer about them is logged as a
-    /// warning, and the job is sent all the same. All of it together may take
-    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
-    ///
-    /// # Errors
-    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
-    /// [`Error::violations`]. A refusal of the service. An error with
-    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
-    /// found.
-    pub async fn submit(mut self) -> Result<Job, Error> {
-        let client = self.client.clone();
-        let deadline = client.deadline();
-        if !self.unchecked {
-            if self.looks_up {
-                let work = self.look_up_if_possible();
-                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
-                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
-            }
-            let report = self.check();
-            if !report.is_ok() {
-                return Err(Error::broken_rules("the job", report.violations));
-            }
-            for warning in &report.warnings {
-                tracing::warn!(%warning, "advice that the job does not follow");
-            }
-        }
-        submit::create(&client, &self.body(), &deadline).await
     }
 }
 

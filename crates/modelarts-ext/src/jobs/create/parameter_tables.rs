@@ -79,7 +79,7 @@ struct Leaf {
     /// Such as `spec.volumes[].nfs.local_path`.
     path: String,
     /// What it holds, in words.
-    holds: String,
+    value_kind: String,
     required: bool,
     limits: String,
     is_choice: bool,
@@ -103,22 +103,22 @@ pub fn parameters_as_markdown() -> String {
             .iter()
             .map(|field| format!("`{field}`"))
             .collect();
-        let mut said: Vec<String> = Vec::new();
+        let mut all_limits: Vec<String> = Vec::new();
         for field in parameter.fields {
             let limits = leaves.iter().filter(|leaf| leaf.path == *field);
-            said.extend(limits.clone().map(|leaf| leaf.limits.clone()));
+            all_limits.extend(limits.clone().map(|leaf| leaf.limits.clone()));
             let choices = limits.filter(|leaf| leaf.is_choice);
-            said.extend(choices.map(|leaf| leaf.holds.clone()));
+            all_limits.extend(choices.map(|leaf| leaf.value_kind.clone()));
             if *field == "algorithm.code_dir" {
-                said.push(local_files::limits_in_words());
+                all_limits.push(local_files::limits_in_words());
             }
             let rules = RULES.iter().filter(|rule| rule.on.contains(field));
-            said.extend(rules.map(|rule| rule.says.to_owned()));
+            all_limits.extend(rules.map(|rule| rule.says.to_owned()));
         }
-        let mut different: Vec<String> = Vec::new();
-        for limit in said {
-            if !limit.is_empty() && !different.contains(&limit) {
-                different.push(limit);
+        let mut unique_limits: Vec<String> = Vec::new();
+        for limit in all_limits {
+            if !limit.is_empty() && !unique_limits.contains(&limit) {
+                unique_limits.push(limit);
             }
         }
         let _ = writeln!(
@@ -128,7 +128,7 @@ pub fn parameters_as_markdown() -> String {
             parameter.needed,
             parameter.method,
             fields.join(", "),
-            cell(&different.join("; ")),
+            cell(&unique_limits.join("; ")),
         );
     }
     let _ = writeln!(page, "\n### All fields of the request\n");
@@ -139,7 +139,7 @@ pub fn parameters_as_markdown() -> String {
             page,
             "| `{}` | {} | {} | {} |",
             leaf.path,
-            cell(&leaf.holds),
+            cell(&leaf.value_kind),
             if leaf.required { "yes" } else { "" },
             cell(&leaf.limits),
         );
@@ -191,11 +191,11 @@ fn leaf(
         return;
     }
     // Lists of objects are told by what is in the objects.
-    let told = matches!(shape, Shape::List(Shape::Object(_))) && limits.is_empty();
-    if !told {
+    let items_describe_it = matches!(shape, Shape::List(Shape::Object(_))) && limits.is_empty();
+    if !items_describe_it {
         leaves.push(Leaf {
             path: path.clone(),
-            holds: holds(shape),
+            value_kind: value_kind(shape),
             required,
             limits,
             is_choice: matches!(shape, Shape::OneOf(_)),
@@ -218,7 +218,7 @@ fn leaf(
     }
 }
 
-fn holds(shape: Shape) -> String {
+fn value_kind(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".into(),
         Shape::OneOf(values) => limits::one_of(values),
@@ -227,9 +227,9 @@ fn holds(shape: Shape) -> String {
         Shape::Boolean => "true or false".into(),
         Shape::List(inner) => match inner {
             Shape::Object(_) => "list".into(),
-            inner => format!("list of: {}", holds(*inner)),
+            inner => format!("list of: {}", value_kind(*inner)),
         },
-        Shape::Map(inner) => format!("map of: {}", holds(*inner)),
+        Shape::Map(inner) => format!("map of: {}", value_kind(*inner)),
         _ => "object".into(),
     }
 }

@@ -1,4 +1,5 @@
-//! Making a job: what stands beside it.
+//! Setters of `CreateJob` for services beside the job: notifications, SSH, visualization, metrics,
+//! models.
 
 use modelarts_api::types;
 use serde_json::{Value, json};
@@ -38,15 +39,15 @@ impl CreateJob {
 
     /// Starts `TensorBoard` beside the job, which shows the logs of these jobs.
     pub fn tensorboard(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.annotation(TENSORBOARD, "true").showing(jobs)
+        self.annotation(TENSORBOARD, "true").add_summary_jobs(jobs)
     }
 
     /// Starts `MindStudio` Insight beside the job, which shows the logs of these jobs.
     pub fn mindstudio_insight(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.annotation(INSIGHT, "true").showing(jobs)
+        self.annotation(INSIGHT, "true").add_summary_jobs(jobs)
     }
 
-    fn showing(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    fn add_summary_jobs(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         jobs.into_iter().fold(self, |job, id| {
             job.push(
                 "algorithm.summary.data_sources",

@@ -1,9 +1,8 @@
-//! Making a job exactly once, also when the answer is lost.
+//! Creates a job exactly once, also when the answer is lost.
 //!
-//! A create is not sent again blindly, because it makes a new job each time. But
-//! names of jobs are unique, so a lost one can be settled: look for the job, and
-//! only when it is not there send it again. Should both have arrived, the service
-//! refuses the second for its name.
+//! A create is not idempotent, but the names of jobs are unique. When the answer to a create is
+//! lost, the job is looked for by its name, and the create is sent again only if there is none.
+//! Should both have arrived, the service refuses the second for its name.
 
 use std::{
     sync::Arc,
@@ -11,42 +10,88 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_api::types::TrainingJob;
+use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
+use progenitor_client::ClientInfo;
+use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
-    client::Client,
+    client::{Client, response::Answer},
     clock::since,
     error::Error,
-    jobs::{create::create_call, filter::Filter, job::Job, polling::deadline::Deadline},
+    jobs::{
+        create::{CreateJob, look_up::LOOKING_UP},
+        filter::Filter,
+        job::Job,
+        polling::deadline::Deadline,
+    },
     transport::call::Record,
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// A new job may show up in searches a little late.
-const LOOKS: [Duration; 3] = [
+/// The pauses before the searches for a lost job: a new job appears in them a little late.
+const SEARCH_PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// How far the clock of the service may be behind ours; beyond this its gateway
-/// refuses signatures.
-const SKEW: Duration = Duration::from_secs(60);
-/// "There is a job of this name."
-const DUPLICATE: &str = "ModelArts.2751";
+/// The most by which the clock of the service can be behind: beyond this its gateway refuses
+/// signatures.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// The code for a name that another job has.
+const NAME_EXISTS: &str = "ModelArts.2751";
 
-/// Sends a create until it is known what became of it.
-pub(crate) async fn create(
-    client: &Client,
-    body: &Value,
-    deadline: &Deadline,
-) -> Result<Job, Error> {
+// Looked for when this is compiled.
+#[allow(clippy::panic)]
+const OPERATION: &Operation = match Operation::find("create_training_job") {
+    Some(operation) => operation,
+    None => panic!("no operation has this method"),
+};
+
+impl CreateJob {
+    /// Makes the job, exactly once: when the answer is lost, the job is looked for
+    /// by its name before it is sent again.
+    ///
+    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
+    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
+    /// that is known. That the service does not answer about them is logged as a
+    /// warning, and the job is sent all the same. All of it together may take
+    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    ///
+    /// # Errors
+    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
+    /// [`Error::violations`]. A refusal of the service. An error with
+    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
+    /// found.
+    pub async fn submit(mut self) -> Result<Job, Error> {
+        let client = self.client.clone();
+        let deadline = client.deadline();
+        if !self.unchecked {
+            if self.looks_up {
+                let work = self.look_up_if_possible();
+                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+            }
+            let report = self.check();
+            if !report.is_ok() {
+                return Err(Error::broken_rules("the job", report.violations));
+            }
+            for warning in &report.warnings {
+                tracing::warn!(%warning, "advice that the job does not follow");
+            }
+        }
+        create_once(&client, &self.body(), &deadline).await
+    }
+}
+
+/// Sends the create until it is known that the job exists, or that it does not.
+async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
     let policy = client.retry_policy();
     let name = text(body, "metadata.name");
-    let mut lost: Option<Error> = None;
-    for sent in 1.. {
+    let mut lost_error: Option<Error> = None;
+    for attempt in 1.. {
         let record = Arc::default();
         let error = match deadline.keep(clock, send(client, body, &record)).await {
             Some(Ok(job)) => return Ok(job),
@@ -54,52 +99,55 @@ pub(crate) async fn create(
             None => {
                 let call = record.take().call();
                 let error = deadline.passed("the job was being sent").in_call(call);
-                return Err(match lost {
-                    Some(lost) => unsettled(error.after(lost), name),
-                    None if error.is_uncertain() => unsettled(error, name),
+                return Err(match lost_error {
+                    Some(lost) => uncertain_error(error.after(lost), name),
+                    None if error.is_uncertain() => uncertain_error(error, name),
                     None => error.with_solution(Some("it was not sent".into())),
                 });
             }
         };
-        let exists = lost.is_some() && error.code() == Some(DUPLICATE);
-        let refused = !error.is_uncertain();
-        if lost.is_none() && refused {
+        let exists = lost_error.is_some() && error.code() == Some(NAME_EXISTS);
+        let is_refused = !error.is_uncertain();
+        if lost_error.is_none() && is_refused {
             return Err(error);
         }
         let refused_at = clock.now();
-        let found = find(client, name, body, started, exists);
+        let found = find_lost_job(client, name, body, started, exists);
         match deadline.keep(clock, found).await {
-            Some(Ok(Found::Ours(job))) => return Ok(job),
+            Some(Ok(Lookup::Created(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
-            Some(Ok(Found::Another)) if exists => return Err(error),
+            Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
             // The one before may be listed even later than this.
-            Some(Ok(_)) if refused => return Err(unsettled(error, name)),
+            Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
-            Some(Err(search)) if lost.is_none() && is_answered_alike(&error, &search) => {
+            Some(Err(search)) if lost_error.is_none() && have_same_rejection(&error, &search) => {
                 return Err(error.with_solution(Some(
                     "the search for the job was answered in the same way, so the create did \
                      probably not reach the service; check the endpoint"
                         .into(),
                 )));
             }
-            Some(Err(_)) => return Err(unsettled(lost.unwrap_or(error), name)),
+            Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
             None => {
                 let late = deadline.passed("a job was looked for whose create had been lost");
-                return Err(unsettled(late.after(lost.unwrap_or(error)), name));
+                return Err(uncertain_error(
+                    late.after(lost_error.unwrap_or(error)),
+                    name,
+                ));
             }
         }
         // The searches took a part of what the service asked to wait.
-        let asked = error.retry_after().unwrap_or_default();
-        let pause = asked.saturating_sub(since(clock, refused_at));
-        let again = !error.is_final()
-            && sent < policy.max_attempts
+        let retry_after = error.retry_after().unwrap_or_default();
+        let pause = retry_after.saturating_sub(since(clock, refused_at));
+        let send_again = !error.is_final()
+            && attempt < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
             && client.pay_retry();
-        if !again {
-            let times = match sent {
+        if !send_again {
+            let times = match attempt {
                 1 => "once".to_owned(),
-                sent => format!("{sent} times"),
+                attempts => format!("{attempts} times"),
             };
             return Err(error.with_solution(Some(format!(
                 "it was sent {times}, and no job named {name:?} was found after it"
@@ -109,29 +157,58 @@ pub(crate) async fn create(
         if !pause.is_zero() {
             clock.sleep(pause).await;
         }
-        lost = Some(error);
+        lost_error = Some(error);
     }
     Err(Error::invalid("nothing was sent"))
 }
 
 /// A text of the body; empty when it is not there.
-fn text<'a>(body: &'a Value, way: &str) -> &'a str {
-    Located::root(body).at(way).text().unwrap_or_default()
+fn text<'a>(body: &'a Value, path: &str) -> &'a str {
+    Located::root(body).at(path).text().unwrap_or_default()
 }
 
 async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
-    let answer = create_call::send(client, body, record).await?;
+    let answer = post(client, body, record).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
         name => answer.about(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let told = answer.told();
-    Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
+    let call = answer.told();
+    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::no_id)
 }
 
-fn unsettled(error: Error, name: &str) -> Error {
+/// Sends the body as it is.
+///
+/// The generated operation takes a type that has the documented fields only. A job may have
+/// others (one that was copied from a newer service has), and what [`CreateJob::body`] shows is
+/// what is to be sent. The request goes the way of the generated operation: signed, retried and
+/// decoded by the same code.
+async fn post(
+    client: &Client,
+    body: &Value,
+    record: &Arc<Record>,
+) -> Result<Answer<TrainingJob>, Error> {
+    let path = OPERATION.path.replace("{project_id}", client.project_id());
+    let call = async |api: &modelarts_api::Client| {
+        let request = api
+            .client()
+            .post(format!("{}{path}", api.baseurl()))
+            .header(ACCEPT, "application/json")
+            .json(body)
+            .build()?;
+        let response = modelarts_api::send(api, request, OPERATION).await?;
+        match response.status.as_u16() {
+            200..=299 => decode::response(response),
+            400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),
+            _ => Err(Generated::UnexpectedResponse(response.into())),
+        }
+    };
+    client.call_on_record(record, call).await
+}
+
+fn uncertain_error(error: Error, name: &str) -> Error {
     error.uncertain().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
@@ -139,30 +216,31 @@ fn unsettled(error: Error, name: &str) -> Error {
 
 /// Returns whether a create and a search got the same answer, as from something that is not
 /// the service: a proxy, or the server of a wrong endpoint.
-fn is_answered_alike(create: &Error, search: &Error) -> bool {
+fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
 
 /// The result of a search for the job of a lost create.
-enum Found {
-    Ours(Job),
+enum Lookup {
+    /// The job of the lost create.
+    Created(Job),
     /// Only another job of its name.
-    Another,
+    OtherJob,
     /// No job of its name, which may only not be listed yet.
-    Nothing,
+    Absent,
 }
 
 /// Looks for the job that a lost create may have made. `exists`: the service says that there
 /// is one of its name, so that older jobs are looked through, too.
-async fn find(
+async fn find_lost_job(
     client: &Client,
     name: &str,
     body: &Value,
     started: SystemTime,
     exists: bool,
-) -> Result<Found, Error> {
-    let mut another = false;
-    for pause in LOOKS {
+) -> Result<Lookup, Error> {
+    let mut other_exists = false;
+    for pause in SEARCH_PAUSES {
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
         }
@@ -181,29 +259,29 @@ async fn find(
         while let Some(job) = jobs.try_next().await? {
             // Where each answer is there at once, nothing else would look at the time.
             tokio::task::yield_now().await;
-            let older = |created: SystemTime| created + SKEW < started;
+            let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
             // The newest come first.
-            if older && (another || !exists) {
+            if older && (other_exists || !exists) {
                 break;
             }
             if job.name() == name {
-                if !older && made_of(job.details(), body) {
-                    return Ok(Found::Ours(job));
+                if !older && is_made_from(job.details(), body) {
+                    return Ok(Lookup::Created(job));
                 }
-                another = true;
+                other_exists = true;
             }
         }
     }
-    Ok(match another {
-        true => Found::Another,
-        false => Found::Nothing,
+    Ok(match other_exists {
+        true => Lookup::OtherJob,
+        false => Lookup::Absent,
     })
 }
 
-/// Whether a job can have been made of this body. An older job of the same name
+/// Returns whether a job can have been made from this body. An older job of the same name
 /// would have kept ours from being made, and must not be taken for it.
-fn made_of(job: &TrainingJob, body: &Value) -> bool {
+fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let body = Located::root(body);
     let description = job
         .metadata
@@ -247,9 +325,9 @@ mod tests {
             }))
             .unwrap()
         };
-        assert!(made_of(&job("d", "/bucket/out/"), &body));
-        assert!(made_of(&job("d", "obs://bucket/out"), &body));
-        assert!(!made_of(&job("d", "/bucket/other/"), &body));
-        assert!(!made_of(&job("", "/bucket/out/"), &body));
+        assert!(is_made_from(&job("d", "/bucket/out/"), &body));
+        assert!(is_made_from(&job("d", "obs://bucket/out"), &body));
+        assert!(!is_made_from(&job("d", "/bucket/other/"), &body));
+        assert!(!is_made_from(&job("", "/bucket/out/"), &body));
     }
 }

@@ -1,4 +1,5 @@
-//! Which events of a feed without ids and without a cursor were seen.
+//! Removes events that an earlier window already returned. The service gives events neither ids
+//! nor a cursor.
 
 use std::{
     collections::HashMap,
@@ -6,54 +7,49 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::jobs::events::event::Event;
+use crate::jobs::events::event::{Event, TIME_RESOLUTION};
 
-/// Events have whole seconds: one that came at the end of a second looks that much
-/// older than it is.
-const CUT_OFF: Duration = Duration::from_secs(1);
-
-/// Stands for an event: 16 bytes instead of some hundreds, as all events of a job are
-/// remembered.
+/// A hash that stands for an event: 16 bytes instead of some hundreds, for all events of a job.
 type Digest = (u64, u64);
 
 /// All events that were seen, as a multiset, because events may be equal.
 #[derive(Debug)]
-pub(crate) struct Deduplicator {
+pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
-    /// When the poll that is under way began, by the clock of the client.
-    begun: SystemTime,
-    /// When the last complete one did.
-    completed: Option<SystemTime>,
-    /// How often each event was seen.
+    /// The start of the poll that is under way, by the clock of the client.
+    poll_start: SystemTime,
+    /// The start of the last complete poll.
+    last_complete: Option<SystemTime>,
+    /// The largest number of times that each event came in one poll.
     counts: HashMap<Digest, usize>,
-    /// How often it came in the poll that is under way.
-    polled: HashMap<Digest, usize>,
+    /// The number of times that each came in the poll that is under way.
+    poll_counts: HashMap<Digest, usize>,
     hashers: (RandomState, RandomState),
 }
 
 impl Deduplicator {
-    pub(crate) fn new(lateness: Duration) -> Self {
+    pub(super) fn new(lateness: Duration) -> Self {
         Self {
-            lateness: lateness.saturating_add(CUT_OFF),
+            lateness: lateness.saturating_add(TIME_RESOLUTION),
             newest: None,
-            begun: SystemTime::UNIX_EPOCH,
-            completed: None,
+            poll_start: SystemTime::UNIX_EPOCH,
+            last_complete: None,
             counts: HashMap::new(),
-            polled: HashMap::new(),
+            poll_counts: HashMap::new(),
             hashers: (RandomState::new(), RandomState::new()),
         }
     }
 
     /// A poll begins.
-    pub(crate) fn begin(&mut self, now: SystemTime) {
-        self.polled.clear();
-        self.begun = now;
+    pub(super) fn begin_poll(&mut self, now: SystemTime) {
+        self.poll_counts.clear();
+        self.poll_start = now;
     }
 
     /// The poll has brought all rows that there were.
-    pub(crate) fn complete(&mut self) {
-        self.completed = Some(self.begun);
+    pub(super) fn complete_poll(&mut self) {
+        self.last_complete = Some(self.poll_start);
     }
 
     /// The time in which to ask for new events. `None` is all of it.
@@ -61,38 +57,38 @@ impl Deduplicator {
     /// An event that appears not later than `lateness` after its time is in a window that
     /// begins so much before the newest event that was seen. Where that one is dated ahead
     /// of the clock, the last complete poll stands for it, or a clock that was set back since.
-    pub(crate) fn window(
+    pub(super) fn window(
         &self,
         range: Option<(SystemTime, SystemTime)>,
     ) -> Option<(SystemTime, SystemTime)> {
-        let Some((newest, completed)) = self.newest.zip(self.completed) else {
+        let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };
         let epoch = SystemTime::UNIX_EPOCH;
-        let start = newest.min(completed).min(self.begun);
+        let start = newest.min(last_complete).min(self.poll_start);
         // The service takes no times before 1970.
         let start = start.checked_sub(self.lateness).unwrap_or(epoch).max(epoch);
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
                 // The end must not cut off what the clock of the service calls the future.
-                let end = newest.max(self.begun);
+                let end = newest.max(self.poll_start);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }
         }
     }
 
     /// Takes the next rows of a poll, and gives back those that are new.
-    pub(crate) fn new_among(&mut self, rows: Vec<Event>) -> Vec<Event> {
+    pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {
             let digest = (self.hashers.0.hash_one(row), self.hashers.1.hash_one(row));
-            let count = self.polled.entry(digest).or_default();
+            let count = self.poll_counts.entry(digest).or_default();
             *count += 1;
-            let known = self.counts.entry(digest).or_default();
-            let is_new = *count > *known;
+            let max_count = self.counts.entry(digest).or_default();
+            let is_new = *count > *max_count;
             if is_new {
-                *known = *count;
+                *max_count = *count;
                 self.newest = self.newest.max(row.time());
             }
             is_new
@@ -125,13 +121,13 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
 
-    fn seen() -> Deduplicator {
+    fn deduplicator() -> Deduplicator {
         Deduplicator::new(LATENESS)
     }
 
-    fn look(seen: &mut Deduplicator, rows: &[Event]) -> Vec<Event> {
-        seen.begin(later());
-        let window = seen.window(None);
+    fn poll(dedup: &mut Deduplicator, rows: &[Event]) -> Vec<Event> {
+        dedup.begin_poll(later());
+        let window = dedup.window(None);
         let inside = |event: &&Event| {
             window.is_none_or(|(start, end)| {
                 event
@@ -139,41 +135,41 @@ mod tests {
                     .is_some_and(|time| time >= start && time <= end)
             })
         };
-        let new = seen.new_among(rows.iter().filter(inside).cloned().collect());
-        seen.complete();
+        let new = dedup.take_new(rows.iter().filter(inside).cloned().collect());
+        dedup.complete_poll();
         new
     }
 
     #[test]
     fn equal_events_are_told_apart_by_their_number() {
-        let mut seen = seen();
+        let mut dedup = deduplicator();
         let twice = [event(1, "a"), event(1, "a")];
-        assert_eq!(look(&mut seen, &twice), twice);
-        assert_eq!(look(&mut seen, &twice), []);
+        assert_eq!(poll(&mut dedup, &twice), twice);
+        assert_eq!(poll(&mut dedup, &twice), []);
         let thrice = [event(1, "a"), event(1, "a"), event(1, "a")];
-        assert_eq!(look(&mut seen, &thrice), [event(1, "a")]);
+        assert_eq!(poll(&mut dedup, &thrice), [event(1, "a")]);
     }
 
     #[test]
     fn late_events_within_the_bound_are_new_once() {
-        let mut seen = seen();
-        look(&mut seen, &[event(20, "b")]);
+        let mut dedup = deduplicator();
+        poll(&mut dedup, &[event(20, "b")]);
         let rows = [event(5, "too late"), event(12, "late"), event(20, "b")];
-        assert_eq!(look(&mut seen, &rows), [event(12, "late")]);
-        assert_eq!(look(&mut seen, &rows), []);
+        assert_eq!(poll(&mut dedup, &rows), [event(12, "late")]);
+        assert_eq!(poll(&mut dedup, &rows), []);
     }
 
     #[test]
     fn the_window_begins_before_the_newest_event_and_before_now() {
-        let mut seen = seen();
+        let mut dedup = deduplicator();
         let at = |second| event(second, "").time().unwrap();
         let day = Duration::from_secs(86400);
-        assert_eq!(seen.window(None), None);
-        assert_eq!(look(&mut seen, &[event(59, "x")]), [event(59, "x")]);
+        assert_eq!(dedup.window(None), None);
+        assert_eq!(poll(&mut dedup, &[event(59, "x")]), [event(59, "x")]);
         let mut window = |now, range| {
-            seen.begin(now);
-            let window = seen.window(range);
-            seen.complete();
+            dedup.begin_poll(now);
+            let window = dedup.window(range);
+            dedup.complete_poll();
             window
         };
         assert_eq!(window(at(70), None), Some((at(48), at(70) + day)));
@@ -194,17 +190,17 @@ mod tests {
 
     #[test]
     fn events_are_known_however_far_a_poll_reaches_back() {
-        let mut seen = seen();
+        let mut dedup = deduplicator();
         let mut rows: Vec<_> = (0..60).map(|second| event(second, "x")).collect();
         for row in &rows {
-            assert_eq!(look(&mut seen, std::slice::from_ref(row)).len(), 1);
+            assert_eq!(poll(&mut dedup, std::slice::from_ref(row)).len(), 1);
         }
         // Times that cannot be read have no place in the order.
-        let odd = serde_json::json!({"time": "soon", "message": "odd"});
-        rows.push(Event::new(serde_json::from_value(odd).unwrap()));
+        let undated = serde_json::json!({"time": "soon", "message": "undated"});
+        rows.push(Event::new(serde_json::from_value(undated).unwrap()));
         for new in [1, 0] {
-            seen.begin(later());
-            assert_eq!(seen.new_among(rows.clone()).len(), new);
+            dedup.begin_poll(later());
+            assert_eq!(dedup.take_new(rows.clone()).len(), new);
         }
     }
 
@@ -227,33 +223,33 @@ mod tests {
                 0..80,
             ),
             // And how far the clock is behind then.
-            looks in prop::collection::btree_map(
+            polls in prop::collection::btree_map(
                 0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
             ),
             page in 1_usize..20,
         ) {
-            let mut seen = seen();
+            let mut dedup = deduplicator();
             let mut given: HashMap<Event, usize> = HashMap::new();
-            for (look, behind) in looks.into_iter().chain([(400, 0)]) {
+            for (now, behind) in polls.into_iter().chain([(400, 0)]) {
                 let mut rows: Vec<_> = feed
                     .iter()
-                    .filter(|(time, late, _, _)| time + late <= look)
+                    .filter(|(time, late, _, _)| time + late <= now)
                     .map(|(time, _, ahead, text)| event(*time + *ahead, &text.to_string()))
                     .collect();
                 rows.sort_by_key(|event| event.time_text().to_owned());
-                let now = event(look, "").time().unwrap() - Duration::from_secs(behind);
-                seen.begin(now);
-                if let Some((start, end)) = seen.window(None) {
+                let clock = event(now, "").time().unwrap() - Duration::from_secs(behind);
+                dedup.begin_poll(clock);
+                if let Some((start, end)) = dedup.window(None) {
                     rows.retain(|event| {
                         event.time().is_some_and(|time| time >= start && time <= end)
                     });
                 }
                 for rows in rows.chunks(page) {
-                    for event in seen.new_among(rows.to_vec()) {
+                    for event in dedup.take_new(rows.to_vec()) {
                         *given.entry(event).or_default() += 1;
                     }
                 }
-                seen.complete();
+                dedup.complete_poll();
             }
             let mut all: HashMap<Event, usize> = HashMap::new();
             for (time, _, ahead, text) in feed {

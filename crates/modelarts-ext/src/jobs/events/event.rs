@@ -1,17 +1,23 @@
-//! Something that happened to a job.
+//! `Event`: one row of the events of a job.
 
-use std::{fmt, time::SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
 
 use crate::jobs::events::kind::EventKind;
 
+/// Events have whole seconds: an event of the end of a second looks that much older than it is.
+pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
+
 /// Something that happened to a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    time: String,
-    /// The same, read once: it is asked for again and again.
-    at: Option<SystemTime>,
+    time_text: String,
+    /// The same, parsed once because following compares it often.
+    time: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,
     message: String,
@@ -19,11 +25,11 @@ pub struct Event {
 
 impl Event {
     pub(crate) fn new(row: TrainingJobEvent) -> Self {
-        let time = row.time.unwrap_or_default();
-        let at: Option<jiff::Timestamp> = time.parse().ok();
+        let time_text = row.time.unwrap_or_default();
+        let time: Option<jiff::Timestamp> = time_text.parse().ok();
         Self {
-            at: at.map(SystemTime::from),
-            time,
+            time: time.map(SystemTime::from),
+            time_text,
             level: row.level.unwrap_or(EventLevel::Info),
             source: row.source.unwrap_or_else(|| "".into()),
             message: row.message.unwrap_or_default(),
@@ -33,13 +39,13 @@ impl Event {
     /// When it happened, to the second. `None` when the service's text is no time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
-        self.at
+        self.time
     }
 
     /// When it happened, as the service writes it (RFC 3339).
     #[must_use]
     pub fn time_text(&self) -> &str {
-        &self.time
+        &self.time_text
     }
 
     /// How serious it is.
@@ -72,7 +78,7 @@ impl fmt::Display for Event {
         write!(
             f,
             "{} {:<7} {:<4} {}",
-            self.time, self.level, self.source, self.message
+            self.time_text, self.level, self.source, self.message
         )
     }
 }

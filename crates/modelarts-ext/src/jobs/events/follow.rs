@@ -1,25 +1,69 @@
-//! Follows the events of a job.
+//! Follows the events of a job: polls them by windows of time until the job is over.
 
 use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_api::types::SortOrder;
 
 use crate::{
     error::Error,
     jobs::{
         events::{Events, dedup::Deduplicator, event::Event},
-        polling::end::{EndWatch, Polls},
+        polling::end::{EndWatch, SourcePolls},
     },
-    pagination::page::{Page, PageStream},
+    pagination::page::{self, Page, PageStream},
 };
 
-/// Polls the events of a job, again and again.
-pub(crate) struct Follower {
+impl Events {
+    /// The events that there are, and those that come, until the job has ended and
+    /// been [`quiet`](Self::quiet).
+    ///
+    /// The service has no cursor for events. So each poll asks for a window of
+    /// time that reaches back as far as [`lateness`](Self::lateness) before the
+    /// newest event seen, and what was seen is known by count, because two
+    /// events may be equal. An event that appears later than that is found by the last
+    /// poll, which asks for all events once more. Events come in the order of their time,
+    /// but for late ones, which come when they are found.
+    ///
+    /// A job that is started again after it had ended is followed on. Answers that fail
+    /// in passing do not end it either, and do not count as quiet. When the events, or the
+    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
+    /// with the error. That includes a last poll that brings fewer events than the service
+    /// counts.
+    #[must_use]
+    pub fn follow(mut self) -> PageStream<Event> {
+        self.reset_for_following();
+        match self.check() {
+            Ok(()) => follow(self),
+            Err(error) => page::refused(error),
+        }
+    }
+
+    /// Resets order and position, which do not apply to following.
+    pub(crate) fn reset_for_following(&mut self) {
+        self.order = SortOrder::Asc;
+        self.options.resume = None;
+    }
+
+    /// The events that a poll asks for: those of a window of time, of which some may be
+    /// missing, or all of them in the last poll.
+    fn for_poll(&self, deduplicator: &Deduplicator, is_last: bool) -> Self {
+        let mut events = self.clone();
+        if !is_last {
+            events.options.lenient = true;
+            events.range = deduplicator.window(events.range);
+        }
+        events
+    }
+}
+
+/// The repeated polls of the events of a job.
+pub(crate) struct EventFollower {
     events: Events,
-    seen: Deduplicator,
-    pub(crate) polls: Polls,
+    deduplicator: Deduplicator,
+    pub(crate) polls: SourcePolls,
     poll: Option<Poll>,
     /// The last poll has ended with an error of the list, so that pages of the next
     /// one are no progress until it is complete.
-    begun_again: bool,
+    list_restarted: bool,
 }
 
 /// A poll that is under way.
@@ -30,14 +74,14 @@ struct Poll {
     pages: Option<PageStream<Page<Event>>>,
 }
 
-impl Follower {
+impl EventFollower {
     pub(crate) fn new(events: Events) -> Self {
         Self {
-            seen: Deduplicator::new(events.lateness),
+            deduplicator: Deduplicator::new(events.lateness),
             events,
-            polls: Polls::default(),
+            polls: SourcePolls::default(),
             poll: None,
-            begun_again: false,
+            list_restarted: false,
         }
     }
 
@@ -49,32 +93,35 @@ impl Follower {
     /// The new events of one more page. `None`: that is all for this poll. After a failed
     /// request the poll goes on behind the last page that came. A list that ended with an
     /// error of its own is begun again, because the rest of it cannot be complete.
-    pub(crate) async fn next(&mut self, ending: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
-        let mut poll = self.poll.take().unwrap_or_else(|| self.begin(ending));
+    pub(crate) async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
+        let mut poll = self
+            .poll
+            .take()
+            .unwrap_or_else(|| self.begin_poll(end_watch));
         let mut pages = match poll.pages.take() {
             Some(pages) => pages,
             None => poll.rest.clone().pages(),
         };
         match pages.try_next().await {
             Ok(Some(page)) => {
-                if !self.begun_again {
+                if !self.list_restarted {
                     self.polls.progress();
                 }
                 self.poll = Some(Poll {
                     rest: poll.rest.resume(page.position),
                     pages: Some(pages),
                 });
-                Ok(Some(self.seen.new_among(page.items)))
+                Ok(Some(self.deduplicator.take_new(page.items)))
             }
             Ok(None) => {
-                self.begun_again = false;
+                self.list_restarted = false;
                 self.polls.complete();
-                self.seen.complete();
+                self.deduplicator.complete_poll();
                 Ok(None)
             }
             Err(error) => {
                 if error.position().is_some() {
-                    self.begun_again = true;
+                    self.list_restarted = true;
                 } else {
                     self.poll = Some(poll);
                 }
@@ -83,61 +130,62 @@ impl Follower {
         }
     }
 
-    fn begin(&mut self, ending: &EndWatch) -> Poll {
-        self.polls.begin(ending);
-        self.seen.begin(ending.job.client().clock().now());
+    fn begin_poll(&mut self, end_watch: &EndWatch) -> Poll {
+        self.polls.begin(end_watch);
+        self.deduplicator
+            .begin_poll(end_watch.job.client().clock().now());
         // The last poll is one of all events, so that nothing is missing in the end, whatever
         // the times of the events are.
-        let last = self.polls.may_be_last(ending);
+        let is_last = self.polls.may_be_last(end_watch);
         Poll {
-            rest: self.events.polled(&self.seen, last),
+            rest: self.events.for_poll(&self.deduplicator, is_last),
             pages: None,
         }
     }
 }
 
-struct State {
-    follower: Follower,
-    ending: EndWatch,
+struct FollowState {
+    follower: EventFollower,
+    end_watch: EndWatch,
     /// The next request is sent without a pause.
-    at_once: bool,
+    skip_pause: bool,
 }
 
-impl State {
-    /// What is new, as far as one answer goes, and whether to go on.
+impl FollowState {
+    /// The new events of one answer, and whether to go on.
     async fn next(&mut self) -> Result<(Vec<Event>, bool), Error> {
-        let clock = self.ending.job.client().clock().clone();
+        let clock = self.end_watch.job.client().clock().clone();
         let polls = &mut self.follower.polls;
-        if !std::mem::take(&mut self.at_once) {
+        if !std::mem::take(&mut self.skip_pause) {
             let interval = self.follower.events.interval;
-            clock.sleep(self.ending.pause(interval, [polls])).await;
+            clock.sleep(self.end_watch.pause(interval, [polls])).await;
         }
         if !self.follower.is_polling() {
-            self.ending.poll().await?;
+            self.end_watch.poll().await?;
         }
-        match self.follower.next(&self.ending).await {
+        match self.follower.next(&self.end_watch).await {
             Ok(Some(new)) => {
                 if !new.is_empty() {
-                    self.ending.news();
+                    self.end_watch.saw_news();
                 }
-                self.at_once = true;
+                self.skip_pause = true;
                 return Ok((new, true));
             }
             Ok(None) => {}
             // Deleting a job deletes its events.
-            Err(error) if error.is_gone() => self.ending.mark_gone(),
+            Err(error) if error.is_gone() => self.end_watch.mark_gone(),
             Err(error) => self.follower.polls.fail(error, &*clock)?,
         }
-        let end = self.ending.settle([&mut self.follower.polls]);
-        Ok((Vec::new(), !end.is_over))
+        let status = self.end_watch.end_round([&mut self.follower.polls]);
+        Ok((Vec::new(), !status.is_over))
     }
 }
 
-pub(crate) fn follow(events: Events) -> PageStream<Event> {
-    let state = State {
-        ending: EndWatch::new(events.job.clone(), events.quiet),
-        follower: Follower::new(events),
-        at_once: true,
+fn follow(events: Events) -> PageStream<Event> {
+    let state = FollowState {
+        end_watch: EndWatch::new(events.job.clone(), events.quiet),
+        follower: EventFollower::new(events),
+        skip_pause: true,
     };
     stream::try_unfold(Some(state), |state| async move {
         let Some(mut state) = state else {

@@ -6,8 +6,6 @@
 
 use std::time::Duration;
 
-use crate::jobs::events::parse;
-
 /// What happened, read from the text of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -186,12 +184,6 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Reads the text of an event.
-    #[must_use]
-    pub fn parse(message: &str) -> Self {
-        parse::read(message).unwrap_or(Self::Other)
-    }
-
     /// The task that it is about, such as `worker-0`.
     #[must_use]
     pub fn task(&self) -> Option<&str> {

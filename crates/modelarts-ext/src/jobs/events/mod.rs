@@ -1,4 +1,7 @@
-//! The events of a job: read, and followed as they come.
+//! The events of a job, read once or followed.
+//!
+//! `Events` reads them page by page. `follow` polls windows of time and leaves out, with `dedup`,
+//! the events that an earlier window gave. `parse` reads the text of an event to its `kind`.
 
 mod dedup;
 pub(crate) mod event;
@@ -19,11 +22,7 @@ use modelarts_api::{
 use crate::{
     clock::epoch_millis,
     error::Error,
-    jobs::{
-        events::{dedup::Deduplicator, event::Event},
-        job::Job,
-        list::not_blank,
-    },
+    jobs::{events::event::Event, job::Job, list::not_blank},
     pagination::{
         offset::DetectedOffset,
         page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
@@ -41,34 +40,37 @@ const MAX_PATTERN: usize = 256;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Events {
-    pub(crate) job: Job,
+    job: Job,
     level: Option<EventLevel>,
     source: Option<EventSource>,
     pattern: Option<String>,
-    pub(crate) range: Option<(SystemTime, SystemTime)>,
+    range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
-    reading: ReadOptions,
-    pub(crate) interval: Duration,
-    pub(crate) lateness: Duration,
-    pub(crate) quiet: Duration,
+    options: ReadOptions,
+    interval: Duration,
+    lateness: Duration,
+    quiet: Duration,
 }
 
-impl Events {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            job,
+impl Job {
+    /// The events of the job: what happened, when.
+    pub fn events(&self) -> Events {
+        Events {
+            job: self.clone(),
             level: None,
             source: None,
             pattern: None,
             range: None,
             order: SortOrder::Asc,
-            reading: ReadOptions::new(MAX_LIMIT),
+            options: ReadOptions::new(MAX_LIMIT),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
         }
     }
+}
 
+impl Events {
     /// Only events of this level.
     pub fn level(mut self, level: EventLevel) -> Self {
         self.level = Some(level);
@@ -101,13 +103,13 @@ impl Events {
 
     /// How many events are asked for at a time: 1 to 100, and 100 if nothing is said.
     pub fn page_size(mut self, rows: u32) -> Self {
-        self.reading.size = rows;
+        self.options.size = rows;
         self
     }
 
     /// How many pages are asked for at the same time, after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
-        self.reading.in_flight = pages;
+        self.options.in_flight = pages;
         self
     }
 
@@ -115,13 +117,13 @@ impl Events {
     /// The documents disagree; if nothing is said, the first two pages tell, and the
     /// client remembers it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
-        self.reading.meaning = Some(meaning);
+        self.options.meaning = Some(meaning);
         self
     }
 
     /// Goes on behind a page of the same events. Following does not regard it.
     pub fn resume(mut self, position: Position) -> Self {
-        self.reading.resume = Some(position);
+        self.options.resume = Some(position);
         self
     }
 
@@ -157,70 +159,29 @@ impl Events {
         self.stream()
     }
 
-    /// The first `most` events, and never more: the number is the bound of what this
+    /// The first `max` events, and never more: the number is the bound of what this
     /// takes in memory.
     ///
     /// # Errors
     /// As the stream.
-    pub async fn collect(self, most: usize) -> Result<Vec<Event>, Error> {
-        self.stream().take(most).try_collect().await
+    pub async fn collect(self, max: usize) -> Result<Vec<Event>, Error> {
+        self.stream().take(max).try_collect().await
     }
 
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check().and_then(|()| pagination(OPERATION)) {
-            Ok(how) => {
-                let reading = self.reading.clone();
-                page::pages(self, how, reading)
+            Ok(paging) => {
+                let options = self.options.clone();
+                page::pages(self, paging, options)
             }
             Err(error) => page::refused(error),
         }
     }
 
-    /// The events that there are, and those that come, until the job has ended and
-    /// been [`quiet`](Self::quiet).
-    ///
-    /// The service has no cursor for events. So each poll asks for a window of
-    /// time that reaches back as far as [`lateness`](Self::lateness) before the
-    /// newest event seen, and what was seen is known by count, because two
-    /// events may be equal. An event that appears later than that is found by the last
-    /// poll, which asks for all events once more. Events come in the order of their time,
-    /// but for late ones, which come when they are found.
-    ///
-    /// A job that is started again after it had ended is followed on. Answers that fail
-    /// in passing do not end it either, and do not count as quiet. When the events, or the
-    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
-    /// with the error. That includes a last poll that brings fewer events than the service
-    /// counts.
-    #[must_use]
-    pub fn follow(mut self) -> PageStream<Event> {
-        self.follow_instead();
-        match self.check() {
-            Ok(()) => follow::follow(self),
-            Err(error) => page::refused(error),
-        }
-    }
-
-    /// Drops what is only for reading once.
-    pub(crate) fn follow_instead(&mut self) {
-        self.order = SortOrder::Asc;
-        self.reading.resume = None;
-    }
-
-    /// The events that a poll asks for: those of a window of time, of which some may be
-    /// missing, or all of them for the `last` poll.
-    pub(crate) fn polled(&self, seen: &Deduplicator, last: bool) -> Self {
-        let mut polled = self.clone();
-        if !last {
-            polled.reading.lenient = true;
-            polled.range = seen.window(polled.range);
-        }
-        polled
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        self.reading.check(OPERATION, MAX_LIMIT)?;
+    fn check(&self) -> Result<(), Error> {
+        self.options.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
             not_blank("pattern", pattern)?;
             let length = pattern.chars().count();
@@ -280,7 +241,7 @@ impl Source for Events {
                 })
                 .await?;
             let dropped = answer.dropped().rows;
-            let told = answer.told();
+            let call = answer.told();
             let answer = answer.into_inner();
             Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),
@@ -288,7 +249,7 @@ impl Source for Events {
                 count: None,
                 limit: answer.limit,
                 dropped,
-                told,
+                told: call,
             })
         })
     }

@@ -1,11 +1,19 @@
-//! Reads the texts of events.
+//! Reads the text of an event to its kind.
 
 use std::time::Duration;
 
 use crate::jobs::events::kind::EventKind;
 
+impl EventKind {
+    /// Reads the text of an event.
+    #[must_use]
+    pub fn parse(message: &str) -> Self {
+        parse(message).unwrap_or(Self::Other)
+    }
+}
+
 /// The kind of event that a text tells of, if it is known.
-pub(crate) fn read(message: &str) -> Option<EventKind> {
+fn parse(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
         took,
@@ -13,9 +21,9 @@ pub(crate) fn read(message: &str) -> Option<EventKind> {
         text,
     } = Prefix::read(message);
     match (object, task) {
-        (Some((object, name)), _) => cluster(object, name, text),
-        (None, Some(task)) => of_task(task.to_owned(), took, text),
-        (None, None) => of_job(text),
+        (Some((object, name)), _) => cluster_event(object, name, text),
+        (None, Some(task)) => task_event(task.to_owned(), took, text),
+        (None, None) => job_event(text),
     }
 }
 
@@ -96,7 +104,7 @@ fn seconds_in(unit: &str) -> Option<f64> {
     })
 }
 
-fn cluster(object: &str, name: &str, text: &str) -> Option<EventKind> {
+fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
     let (reason, text) = text.split_once(':')?;
     Some(EventKind::Cluster {
         object: object.to_owned(),
@@ -107,18 +115,18 @@ fn cluster(object: &str, name: &str, text: &str) -> Option<EventKind> {
 }
 
 /// The text after `start`, if it begins with that, in any case.
-fn after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
     head.eq_ignore_ascii_case(start)
         .then(|| text[start.len()..].trim())
 }
 
-/// The text is this sentence, with or without its full stop.
-fn is(text: &str, sentence: &str) -> bool {
-    after(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
+/// Returns whether the text is this sentence, with or without its full stop.
+fn is_sentence(text: &str, sentence: &str) -> bool {
+    strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
 
-fn of_job(text: &str) -> Option<EventKind> {
+fn job_event(text: &str) -> Option<EventKind> {
     use EventKind as K;
     let fixed = [
         ("Training job created", K::Created),
@@ -142,20 +150,20 @@ fn of_job(text: &str) -> Option<EventKind> {
         ("Billing information synchronized", K::Billed),
     ];
     for (sentence, kind) in fixed {
-        if is(text, sentence) {
+        if is_sentence(text, sentence) {
             return Some(kind);
         }
     }
-    if let Some(cause) = after(text, "Training job failures:") {
+    if let Some(cause) = strip_start(text, "Training job failures:") {
         return Some(K::CreateFailed {
             cause: cause.to_owned(),
         });
     }
     // These two go on with advice that may change.
-    if after(text, "Preparations timed out").is_some() {
+    if strip_start(text, "Preparations timed out").is_some() {
         return Some(K::PrepareTimedOut);
     }
-    if after(
+    if strip_start(
         text,
         "The system detects that your training job may be suspended",
     )
@@ -163,43 +171,45 @@ fn of_job(text: &str) -> Option<EventKind> {
     {
         return Some(K::MaybeHanging);
     }
-    let limit = after(text, "The training job has been stopped.")?;
-    let limit = after(limit, "(Maximum running duration:")?;
+    let limit = strip_start(text, "The training job has been stopped.")?;
+    let limit = strip_start(limit, "(Maximum running duration:")?;
     let limit = duration(limit.trim_end_matches(['.', ')']))?;
     Some(K::AutoStopped { limit })
 }
 
-fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
+fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
     use EventKind as K;
-    if is(text, "The training environment is being pre-checked") {
+    if is_sentence(text, "The training environment is being pre-checked") {
         return Some(K::PreCheckStarted { task });
     }
-    if is(text, "Pre-check completed") {
+    if is_sentence(text, "Pre-check completed") {
         return Some(K::PreCheckDone { task, took });
     }
-    if let Some(error) = after(text, "Pre-check failed.") {
+    if let Some(error) = strip_start(text, "Pre-check failed.") {
         // `Error: …`, and `Exception: …` in a later edition of the guide.
-        let error = after(error, "Error:")
-            .or_else(|| after(error, "Exception:"))
+        let error = strip_start(error, "Error:")
+            .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
             .to_owned();
         return Some(K::PreCheckFailed { task, took, error });
     }
-    if is(text, "The training code is being downloaded") {
+    if is_sentence(text, "The training code is being downloaded") {
         return Some(K::CodeDownloading { task });
     }
-    if is(text, "Training code downloaded") {
+    if is_sentence(text, "Training code downloaded") {
         return Some(K::CodeDownloaded { task, took });
     }
-    if let Some(rest) = after(text, "Failed to download the training code.") {
-        let cause = after(rest, "Failure cause:").unwrap_or(rest).to_owned();
+    if let Some(rest) = strip_start(text, "Failed to download the training code.") {
+        let cause = strip_start(rest, "Failure cause:")
+            .unwrap_or(rest)
+            .to_owned();
         return Some(K::CodeDownloadFailed { task, took, cause });
     }
-    if is(text, "The training input is being downloaded") {
+    if is_sentence(text, "The training input is being downloaded") {
         return Some(K::InputDownloading { task });
     }
     if let Some((parameter, rest)) = parameter(text, "Training input")
-        && is(rest, "downloaded")
+        && is_sentence(rest, "downloaded")
     {
         return Some(K::InputDownloaded {
             task,
@@ -209,7 +219,9 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
     }
     if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
         let rest = rest.trim_start_matches('.').trim_start();
-        let cause = after(rest, "Failure cause:").unwrap_or(rest).to_owned();
+        let cause = strip_start(rest, "Failure cause:")
+            .unwrap_or(rest)
+            .to_owned();
         return Some(K::InputDownloadFailed {
             task,
             took,
@@ -217,15 +229,15 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
             cause,
         });
     }
-    if let Some(rest) = after(text, "Python dependency packages are being installed.") {
+    if let Some(rest) = strip_start(text, "Python dependency packages are being installed.") {
         let files = files(rest);
         return Some(K::DependenciesInstalling { task, files });
     }
-    if let Some(rest) = after(text, "Python dependency packages installed.") {
+    if let Some(rest) = strip_start(text, "Python dependency packages installed.") {
         let files = files(rest);
         return Some(K::DependenciesInstalled { task, took, files });
     }
-    if let Some(rest) = after(text, "Failed to install Python dependency packages.") {
+    if let Some(rest) = strip_start(text, "Failed to install Python dependency packages.") {
         let (list, cause) = rest.split_once("Failure cause:").unwrap_or((rest, ""));
         return Some(K::DependenciesFailed {
             task,
@@ -234,23 +246,24 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
             cause: cause.trim().to_owned(),
         });
     }
-    if is(text, "The training job starts to run") || is(text, "training started") {
+    if is_sentence(text, "The training job starts to run") || is_sentence(text, "training started")
+    {
         return Some(K::TaskStarted { task });
     }
-    if is(text, "Training job executed") {
+    if is_sentence(text, "Training job executed") {
         return Some(K::TaskFinished {
             task,
             exit_code: None,
         });
     }
-    if let Some(rest) = after(text, "Training finished.") {
-        let code = after(rest, "Exit code").unwrap_or_default();
+    if let Some(rest) = strip_start(text, "Training finished.") {
+        let code = strip_start(rest, "Exit code").unwrap_or_default();
         let exit_code = code.trim_end_matches('.').trim().parse().ok();
         return Some(K::TaskFinished { task, exit_code });
     }
     // The guide says input and means output.
-    if is(text, "The training input is being uploaded")
-        || is(text, "The training output is being uploaded")
+    if is_sentence(text, "The training input is being uploaded")
+        || is_sentence(text, "The training output is being uploaded")
     {
         return Some(K::OutputUploading {
             task,
@@ -258,11 +271,11 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
         });
     }
     if let Some((parameter, rest)) = parameter(text, "Training output") {
-        if is(rest, "uploading") {
+        if is_sentence(rest, "uploading") {
             let parameter = Some(parameter);
             return Some(K::OutputUploading { task, parameter });
         }
-        if is(rest, "uploaded") {
+        if is_sentence(rest, "uploaded") {
             return Some(K::OutputUploaded {
                 task,
                 took,
@@ -271,7 +284,7 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
         }
     }
     if let Some((parameter, rest)) = parameter(text, "Upload training output")
-        && is(rest, "finished")
+        && is_sentence(rest, "finished")
     {
         return Some(K::OutputUploaded {
             task,
@@ -284,15 +297,16 @@ fn of_task(task: String, took: Option<Duration>, text: &str) -> Option<EventKind
 
 /// Reads `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.
 fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
-    let inside = after(text, start)?.strip_prefix('(')?;
-    let value = after(inside, "parameter:").or_else(|| after(inside, "parameter name:"))?;
+    let inside = strip_start(text, start)?.strip_prefix('(')?;
+    let value =
+        strip_start(inside, "parameter:").or_else(|| strip_start(inside, "parameter name:"))?;
     let (name, rest) = value.split_once(')')?;
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
 /// The files of a list; their names may have blanks.
 fn files(rest: &str) -> Vec<String> {
-    let list = after(rest, "Import the following files:").unwrap_or(rest);
+    let list = strip_start(rest, "Import the following files:").unwrap_or(rest);
     list.split([',', '\n'])
         .map(|file| file.trim().trim_end_matches('.'))
         .filter(|file| !file.is_empty())

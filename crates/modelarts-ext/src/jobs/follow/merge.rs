@@ -1,4 +1,4 @@
-//! Events and the lines of logs in one order.
+//! Merges events and the lines of logs in the order of time.
 
 use std::{
     collections::HashMap,
@@ -6,16 +6,16 @@ use std::{
 };
 
 use crate::jobs::{
-    events::{event::Event, kind::EventKind},
-    follow::JobUpdate,
+    events::{
+        event::{Event, TIME_RESOLUTION},
+        kind::EventKind,
+    },
+    follow::update::JobUpdate,
     logs::{
-        LogItem,
-        timestamp::{Times, times},
+        item::LogItem,
+        timestamp::{LineTimes, line_times},
     },
 };
-
-/// Events have whole seconds: what one tells may have happened that much later.
-const CUT_OFF: Duration = Duration::from_secs(1);
 
 /// Puts what is new in the logs of tasks among events, which are in the order of time.
 ///
@@ -24,15 +24,15 @@ const CUT_OFF: Duration = Duration::from_secs(1);
 /// among the events, and before the end of their task if that is of the same second. All
 /// others stand before the first event that tells the end of their task, and behind all
 /// events if none does.
-pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
-    let mut ends = Ends::of(&events);
+pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
+    let mut ends = TaskEnds::from_events(&events);
     let mut placed = Vec::new();
     for (task, items) in logs {
         let ends = ends.of_task(&task);
-        let Times { of_items, zoned } = times(&items);
-        for (item, time) in items.into_iter().zip(of_items) {
-            let before = match time.filter(|_| zoned) {
-                Some(time) => place(&events, &ends, time),
+        let LineTimes { times, have_zone } = line_times(&items);
+        for (item, time) in items.into_iter().zip(times) {
+            let before = match time.filter(|_| have_zone) {
+                Some(time) => event_index(&events, &ends, time),
                 None => ends.first().copied().unwrap_or(events.len()),
             };
             let task = task.clone();
@@ -41,34 +41,34 @@ pub(crate) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Ve
     }
     placed.sort_by_key(|(before, time, _)| (*before, *time));
     let mut placed = placed.into_iter().peekable();
-    let mut news = Vec::new();
+    let mut updates = Vec::new();
     for (at, event) in events.into_iter().enumerate() {
         while let Some((_, _, line)) = placed.next_if(|(before, _, _)| *before <= at) {
-            news.push(line);
+            updates.push(line);
         }
-        news.push(JobUpdate::Event(event));
+        updates.push(JobUpdate::Event(event));
     }
-    news.extend(placed.map(|(_, _, line)| line));
-    news
+    updates.extend(placed.map(|(_, _, line)| line));
+    updates
 }
 
 /// The event before which a line of this time belongs.
-fn place(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
-    let over = |event: &Event, late| event.time().is_none_or(|at| at + late <= time);
-    let any = events.partition_point(|event| over(event, Duration::ZERO));
-    let end = ends.partition_point(|at| over(&events[*at], CUT_OFF));
-    ends.get(end).map_or(any, |end| any.min(*end))
+fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
+    let is_before = |event: &Event, late| event.time().is_none_or(|at| at + late <= time);
+    let by_time = events.partition_point(|event| is_before(event, Duration::ZERO));
+    let end = ends.partition_point(|at| is_before(&events[*at], TIME_RESOLUTION));
+    ends.get(end).map_or(by_time, |end| by_time.min(*end))
 }
 
-/// Which events tell the ends of tasks.
+/// The events that end tasks, by their indexes.
 #[derive(Default)]
-struct Ends {
+struct TaskEnds {
     tasks: HashMap<String, Vec<usize>>,
     all: Vec<usize>,
 }
 
-impl Ends {
-    fn of(events: &[Event]) -> Self {
+impl TaskEnds {
+    fn from_events(events: &[Event]) -> Self {
         let mut ends = Self::default();
         for (at, event) in events.iter().enumerate() {
             match event.kind() {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn merged(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<String> {
-        let told = merge(events, logs).into_iter().map(|news| match news {
+        let texts = merge(events, logs).into_iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Log {
                 task,
@@ -116,7 +116,7 @@ mod tests {
             } => format!("{task}: {line}"),
             other => format!("{other:?}"),
         });
-        told.collect()
+        texts.collect()
     }
 
     const END_0: &str = "[worker-0] Training finished. Exit code 0.";
@@ -253,9 +253,9 @@ mod tests {
         }
         events.push(event(2, END_0));
         let lines: Vec<_> = (0..100_000).map(|n| LogItem::Line(n.to_string())).collect();
-        let news = merge(events, vec![("worker-0".to_owned(), lines)]);
-        assert_eq!(news.len(), 120_001);
-        assert!(matches!(&news[20_000], JobUpdate::Log { .. }));
-        assert!(matches!(&news[120_000], JobUpdate::Event(_)));
+        let updates = merge(events, vec![("worker-0".to_owned(), lines)]);
+        assert_eq!(updates.len(), 120_001);
+        assert!(matches!(&updates[20_000], JobUpdate::Log { .. }));
+        assert!(matches!(&updates[120_000], JobUpdate::Event(_)));
     }
 }

@@ -1,6 +1,10 @@
-//! Everything that a job does and says, as one stream.
+//! Following a whole job: its phases, its events and the logs of all its tasks in one stream.
+//!
+//! Each round polls the details of the job, then its events, then its logs; `merge` brings what
+//! came into the order of time.
 
 mod merge;
+pub(crate) mod update;
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,39 +14,23 @@ use modelarts_api::{BoxFuture, types::Phase};
 use crate::{
     error::{Error, ErrorKind},
     jobs::{
-        events::{event::Event, follow::Follower},
-        follow::merge::merge,
+        events::{event::Event, follow::EventFollower},
+        follow::{merge::merge, update::JobUpdate},
         job::Job,
-        logs::{LogAccess, LogFollower, LogItem},
-        polling::end::{EndWatch, Polls},
+        logs::{
+            follow::LogFollower,
+            item::{LogAccess, LogItem},
+        },
+        polling::end::{EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
 };
 
-/// How many logs are polled at the same time.
-const AT_ONCE: usize = 8;
-/// How many events one round takes, give or take a page, so that memory is bounded. A job
-/// has some tens.
-const MOST_EVENTS: usize = 10_000;
-
-/// Something that a followed job did or said.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum JobUpdate {
-    /// The job is in another phase. The job is as it was then.
-    Phase(Box<Job>),
-    /// Something happened.
-    Event(Event),
-    /// A task wrote something.
-    Log {
-        /// Such as `worker-0`.
-        task: String,
-        /// What it wrote.
-        item: LogItem,
-    },
-    /// The job was deleted.
-    Vanished,
-}
+/// The number of logs that are polled at the same time.
+const CONCURRENT_LOGS: usize = 8;
+/// The number of events that one round takes, up to a page more, so that memory is bounded. A
+/// job has some tens.
+const MAX_EVENTS: usize = 10_000;
 
 /// Follows a job: its phases, its events, and the logs of all its tasks.
 ///
@@ -69,10 +57,11 @@ pub struct FollowJob {
     access: Option<LogAccess>,
 }
 
-impl FollowJob {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            job,
+impl Job {
+    /// Everything that the job does and says, merged into one stream.
+    pub fn follow(&self) -> FollowJob {
+        FollowJob {
+            job: self.clone(),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -80,7 +69,9 @@ impl FollowJob {
             access: None,
         }
     }
+}
 
+impl FollowJob {
     /// How long to wait between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
@@ -119,125 +110,128 @@ impl FollowJob {
     /// 15 minutes, the stream ends with the error, even if the others work.
     #[must_use]
     pub fn stream(self) -> PageStream<JobUpdate> {
-        State::new(self).stream()
+        FollowState::new(self).stream()
     }
 }
 
 /// The new items of a log, and whether there are more.
 type Poll<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
 
-struct State {
+struct FollowState {
     follow: FollowJob,
-    ending: EndWatch,
-    events: Follower,
+    end_watch: EndWatch,
+    events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
     /// Events that happened behind lines that were not read yet.
-    held: Vec<Event>,
-    most_events: usize,
-    /// Whether there is something to be had without waiting.
-    at_once: bool,
-    over: bool,
-    news: VecDeque<JobUpdate>,
+    held_events: Vec<Event>,
+    max_events: usize,
+    /// More can be read without waiting.
+    skip_pause: bool,
+    is_over: bool,
+    updates: VecDeque<JobUpdate>,
 }
 
-impl State {
+impl FollowState {
     fn new(follow: FollowJob) -> Self {
         let mut events = follow.job.events().lateness(follow.lateness);
-        events.follow_instead();
+        events.reset_for_following();
         Self {
-            ending: EndWatch::new(follow.job.clone(), follow.quiet),
-            events: Follower::new(events),
+            end_watch: EndWatch::new(follow.job.clone(), follow.quiet),
+            events: EventFollower::new(events),
             logs: Vec::new(),
             phase: None,
-            held: Vec::new(),
-            most_events: MOST_EVENTS,
-            at_once: true,
-            over: false,
-            news: VecDeque::new(),
+            held_events: Vec::new(),
+            max_events: MAX_EVENTS,
+            skip_pause: true,
+            is_over: false,
+            updates: VecDeque::new(),
             follow,
         }
     }
 
     fn stream(self) -> PageStream<JobUpdate> {
         stream::try_unfold(self, |mut state| async move {
-            Ok(state.next().await?.map(|news| (news, state)))
+            Ok(state.next().await?.map(|update| (update, state)))
         })
         .boxed()
     }
 
     async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
-        while self.news.is_empty() && !self.over {
-            if !std::mem::take(&mut self.at_once) {
+        while self.updates.is_empty() && !self.is_over {
+            if !std::mem::take(&mut self.skip_pause) {
                 let clock = self.follow.job.client().clock().clone();
                 let polls = polls(&mut self.events, &mut self.logs);
                 clock
-                    .sleep(self.ending.pause(self.follow.interval, polls))
+                    .sleep(self.end_watch.pause(self.follow.interval, polls))
                     .await;
             }
-            self.round().await?;
+            self.poll_round().await?;
         }
-        Ok(self.news.pop_front())
+        Ok(self.updates.pop_front())
     }
 
     /// Polls the details of the job, then its events, then its logs: what led to something
     /// that is seen is asked for after it.
-    async fn round(&mut self) -> Result<(), Error> {
-        self.ending.poll().await?;
-        let held = self.held.len();
-        let more_events = self.events().await?;
-        let (lines, more_lines) = self.lines().await?;
-        if self.held.len() > held || !lines.is_empty() {
-            self.ending.news();
+    async fn poll_round(&mut self) -> Result<(), Error> {
+        self.end_watch.poll().await?;
+        let held_before = self.held_events.len();
+        let more_events = self.poll_events().await?;
+        let (lines, more_lines) = self.poll_logs().await?;
+        if self.held_events.len() > held_before || !lines.is_empty() {
+            self.end_watch.saw_news();
         }
-        let end = self.ending.settle(polls(&mut self.events, &mut self.logs));
-        self.at_once = more_events || more_lines;
-        self.over = end.is_over && !self.at_once;
+        let status = self
+            .end_watch
+            .end_round(polls(&mut self.events, &mut self.logs));
+        self.skip_pause = more_events || more_lines;
+        self.is_over = status.is_over && !self.skip_pause;
 
-        let job = self.ending.job.clone();
+        let job = self.end_watch.job.clone();
         let is_final = job.is_final();
         let changed = self.phase.as_ref() != Some(&job.phase());
         if changed && !is_final {
             self.phase = Some(job.phase());
-            self.news.push_back(JobUpdate::Phase(Box::new(job.clone())));
+            self.updates
+                .push_back(JobUpdate::Phase(Box::new(job.clone())));
         }
         let events = match more_lines {
             true => Vec::new(),
-            false => std::mem::take(&mut self.held),
+            false => std::mem::take(&mut self.held_events),
         };
-        self.news.extend(merge(events, lines));
-        if self.at_once {
+        self.updates.extend(merge(events, lines));
+        if self.skip_pause {
             return Ok(());
         }
-        if self.over {
+        if self.is_over {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
                 let item = log.finish();
-                self.news
+                self.updates
                     .extend(item.map(|item| JobUpdate::Log { task, item }));
             }
         }
-        if changed && is_final && end.is_known {
+        if changed && is_final && status.all_read {
             self.phase = Some(job.phase());
-            self.news.push_back(JobUpdate::Phase(Box::new(job)));
+            self.updates.push_back(JobUpdate::Phase(Box::new(job)));
         }
-        if self.ending.is_gone() {
-            self.news.push_back(JobUpdate::Vanished);
+        if self.end_watch.is_gone() {
+            self.updates.push_back(JobUpdate::Vanished);
         }
         Ok(())
     }
 
-    /// Takes new events, and says whether there are more to be had at once.
-    async fn events(&mut self) -> Result<bool, Error> {
+    /// Polls the events. Returns whether more can be read at once.
+    async fn poll_events(&mut self) -> Result<bool, Error> {
         let mut more = true;
-        while more && self.held.len() < self.most_events {
-            match self.events.next(&self.ending).await {
-                Ok(Some(new)) => self.held.extend(new),
+        while more && self.held_events.len() < self.max_events {
+            match self.events.next(&self.end_watch).await {
+                Ok(Some(new)) => self.held_events.extend(new),
                 Ok(None) => more = false,
                 Err(error) => {
                     more = false;
                     if error.is_gone() {
-                        self.ending.mark_gone();
+                        self.end_watch.mark_gone();
                     } else {
                         let clock = self.follow.job.client().clock();
                         self.events.polls.fail(error, &**clock)?;
@@ -246,28 +240,31 @@ impl State {
             }
         }
         // Late ones come when they appear, but here among those that appeared with them.
-        self.held.sort_by_key(Event::time);
+        self.held_events.sort_by_key(Event::time);
         Ok(more)
     }
 
-    /// What is new in the logs, in the order of the tasks, and whether there is more.
-    async fn lines(&mut self) -> Result<(Vec<(String, Vec<LogItem>)>, bool), Error> {
+    /// Polls the logs. Returns the new items by task, and whether there are more.
+    async fn poll_logs(&mut self) -> Result<(Vec<(String, Vec<LogItem>)>, bool), Error> {
         let (mut lines, mut any_more) = (Vec::new(), false);
         if !self.follow.logs {
             return Ok((lines, any_more));
         }
-        for task in self.ending.job.tasks() {
+        for task in self.end_watch.job.tasks() {
             if !self.logs.iter().any(|log| log.task() == task) {
-                let mut logs = self.ending.job.logs(task);
+                let mut logs = self.end_watch.job.logs(task);
                 logs.access = self.follow.access;
                 self.logs.push(LogFollower::new(logs));
             }
         }
         let mut polls: Vec<Poll<'_>> = Vec::new();
         for log in &mut self.logs {
-            polls.push(Box::pin(log.poll(&self.ending)));
+            polls.push(Box::pin(log.poll(&self.end_watch)));
         }
-        let answers: Vec<_> = stream::iter(polls).buffered(AT_ONCE).collect().await;
+        let answers: Vec<_> = stream::iter(polls)
+            .buffered(CONCURRENT_LOGS)
+            .collect()
+            .await;
         for (log, answer) in self.logs.iter_mut().zip(answers) {
             match answer {
                 Ok((items, more)) => {
@@ -283,7 +280,7 @@ impl State {
                     let clock = self.follow.job.client().clock();
                     log.polls
                         .fail(error, &**clock)
-                        .map_err(|error| of_task(log.task(), error))?;
+                        .map_err(|error| with_task(log.task(), error))?;
                 }
             }
         }
@@ -293,27 +290,28 @@ impl State {
 
 /// The polls of all sources but the details of the job.
 fn polls<'a>(
-    events: &'a mut Follower,
+    events: &'a mut EventFollower,
     logs: &'a mut [LogFollower],
-) -> impl Iterator<Item = &'a mut Polls> {
+) -> impl Iterator<Item = &'a mut SourcePolls> {
     let logs = logs.iter_mut().map(|log| &mut log.polls);
     std::iter::once(&mut events.polls).chain(logs)
 }
 
-/// Says which log could not be read: the operation is the same for all of them.
-fn of_task(task: &str, error: Error) -> Error {
+/// Adds the name of the task to an error: the operation is the same for the logs of all tasks.
+fn with_task(task: &str, error: Error) -> Error {
     let kind = match error.kind() {
         // The words of this kind are those of the service.
         ErrorKind::Service => ErrorKind::Unexpected,
         kind => kind,
     };
-    let said = Error::new(kind, format!("the log of {task} cannot be read: {error}"));
-    let said = said.with_code(error.code().map(str::to_owned));
-    let said = match error.status() {
-        Some(status) => said.with_status(status),
-        None => said,
+    let log_error = Error::new(kind, format!("the log of {task} cannot be read: {error}"));
+    let log_error = log_error.with_code(error.code().map(str::to_owned));
+    let log_error = match error.status() {
+        Some(status) => log_error.with_status(status),
+        None => log_error,
     };
-    said.with_retry_after(error.retry_after())
+    log_error
+        .with_retry_after(error.retry_after())
         .with_source(error)
 }
 
@@ -357,11 +355,11 @@ mod tests {
         let id = emulator.seed(&seeds).await.unwrap().remove(0);
         let job = client.training_jobs().get(&id).await.unwrap();
 
-        let mut state = State::new(job.follow().quiet(Duration::ZERO));
-        state.events = Follower::new(job.events().page_size(4));
-        state.most_events = 10;
-        let news: Vec<JobUpdate> = state.stream().try_collect().await.unwrap();
-        let told = news.iter().map(|news| match news {
+        let mut state = FollowState::new(job.follow().quiet(Duration::ZERO));
+        state.events = EventFollower::new(job.events().page_size(4));
+        state.max_events = 10;
+        let updates: Vec<JobUpdate> = state.stream().try_collect().await.unwrap();
+        let texts = updates.iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Phase(job) => job.phase().to_string(),
             JobUpdate::Log {
@@ -375,6 +373,6 @@ mod tests {
         expected.insert(12, "b".to_owned());
         expected.insert(6, "a".to_owned());
         expected.push("Completed".to_owned());
-        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(texts.collect::<Vec<_>>(), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Logs that grow, are thrown away, and begin again while they are read by number.
+//! Tests of `LineReader` with logs that grow, lose lines, and begin again while they are read.
 
 use std::sync::Mutex;
 
@@ -13,37 +13,37 @@ use serde_json::json;
 use crate::{
     error::{Error, ErrorKind},
     jobs::logs::{
-        LogItem,
-        lines::{LineReader, Lines},
+        item::LogItem,
+        lines::{LineReader, LineSource},
     },
     pagination::tests::config,
 };
 
-/// What the documents leave open.
+/// How a service answers where the documents leave it open.
 #[derive(Clone, Debug)]
-struct Manner {
-    /// Whether an answer begins with the line that it goes on from.
+struct ServiceBehavior {
+    /// An answer begins with the line that it goes on from.
     repeats: bool,
-    /// Whether `desc` leads forward, as the documents of the older call say.
+    /// `desc` leads forward, as the documents of the older call say.
     swapped: bool,
-    /// Whether the newest lines come when no number is given.
+    /// The newest lines come when no number is given.
     newest: bool,
     /// The most lines of an answer.
-    most: usize,
-    /// Whether the last line of an answer has an end.
+    max_lines: usize,
+    /// The last line of an answer has an end.
     ends: bool,
-    /// Whether newer lines come first in answers that lead backward. Of such a service
+    /// Newer lines come first in answers that lead backward. Of such a service
     /// only whole lines can be understood.
     reversed: bool,
-    /// Whether numbers are times. Then a log does not begin again, it goes on.
+    /// Numbers are times. Then a log does not begin again, it goes on.
     times: bool,
 }
 
-const EMULATOR: Manner = Manner {
+const EMULATOR: ServiceBehavior = ServiceBehavior {
     repeats: false,
     swapped: false,
     newest: false,
-    most: 500,
+    max_lines: 500,
     ends: true,
     reversed: false,
     times: false,
@@ -51,25 +51,25 @@ const EMULATOR: Manner = Manner {
 
 /// A log of a service.
 struct Log {
-    manner: Manner,
+    behavior: ServiceBehavior,
     /// Numbers and lines; the last one may be open.
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
-    asked: Mutex<Vec<(Option<String>, SortOrder)>>,
+    requests: Mutex<Vec<(Option<String>, SortOrder)>>,
 }
 
 impl Log {
-    fn new(manner: Manner) -> Self {
-        let next = if manner.times {
+    fn new(behavior: ServiceBehavior) -> Self {
+        let next = if behavior.times {
             1_718_000_305_118_000_000
         } else {
             1
         };
         Self {
-            manner,
+            behavior,
             lines: Mutex::default(),
             next: Mutex::new(next),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
         }
     }
 
@@ -81,23 +81,23 @@ impl Log {
                 Some((_, line)) if !line.ends_with('\n') => line.push_str(piece),
                 _ => {
                     lines.push((*next, piece.to_owned()));
-                    *next += if self.manner.times { 1_000_003 } else { 1 };
+                    *next += if self.behavior.times { 1_000_003 } else { 1 };
                 }
             }
         }
     }
 
-    fn begin_again(&self) {
+    fn restart(&self) {
         self.lines.lock().unwrap().clear();
         *self.next.lock().unwrap() = 1;
     }
 
     fn answer(&self, base: Option<u64>, order: SortOrder) -> LogLines {
         let lines = self.lines.lock().unwrap();
-        let manner = &self.manner;
-        let forward = (order == SortOrder::Asc) != manner.swapped;
-        let behind = |number: u64, base: u64| number > base || manner.repeats && number == base;
-        let before = |number: u64, base: u64| number < base || manner.repeats && number == base;
+        let behavior = &self.behavior;
+        let forward = (order == SortOrder::Asc) != behavior.swapped;
+        let behind = |number: u64, base: u64| number > base || behavior.repeats && number == base;
+        let before = |number: u64, base: u64| number < base || behavior.repeats && number == base;
         let fit: Vec<&(u64, String)> = lines
             .iter()
             .filter(|(number, _)| match base {
@@ -106,16 +106,16 @@ impl Log {
                 Some(base) => before(*number, base),
             })
             .collect();
-        let from_the_start = forward && (base.is_some() || !manner.newest);
+        let from_the_start = forward && (base.is_some() || !behavior.newest);
         let mut page = match from_the_start {
-            true => fit[..fit.len().min(manner.most)].to_vec(),
-            false => fit[fit.len().saturating_sub(manner.most)..].to_vec(),
+            true => fit[..fit.len().min(behavior.max_lines)].to_vec(),
+            false => fit[fit.len().saturating_sub(behavior.max_lines)..].to_vec(),
         };
-        if manner.reversed && !forward {
+        if behavior.reversed && !forward {
             page.reverse();
         }
         let mut content: String = page.iter().map(|(_, line)| line.as_str()).collect();
-        if !manner.ends && content.ends_with('\n') {
+        if !behavior.ends && content.ends_with('\n') {
             content.pop();
         }
         let number = |line: Option<&&(u64, String)>| line.map(|(number, _)| number.to_string());
@@ -126,21 +126,25 @@ impl Log {
     }
 }
 
-impl Lines for Log {
-    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
-        let mut asked = self.asked.lock().unwrap();
-        assert!(asked.len() < 5000, "it does not end");
-        asked.push((base.map(str::to_owned), order));
+impl LineSource for Log {
+    fn fetch_lines(
+        &self,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> BoxFuture<'_, Result<LogLines, Error>> {
+        let mut requests = self.requests.lock().unwrap();
+        assert!(requests.len() < 5000, "it does not end");
+        requests.push((base.map(str::to_owned), order));
         let answer = self.answer(base.map(|base| base.parse().unwrap()), order);
         Box::pin(async { Ok(answer) })
     }
 }
 
 /// Looks as long as there is more at once.
-fn look(cursor: &mut LineReader, log: &Log) -> Vec<String> {
+fn poll_lines(reader: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
-        let (items, more) = block_on(cursor.look(log)).unwrap();
+        let (items, more) = block_on(reader.poll(log)).unwrap();
         lines.extend(items.into_iter().map(line));
         if !more {
             return lines;
@@ -158,93 +162,100 @@ fn line(item: LogItem) -> String {
 #[test]
 fn a_quiet_log_costs_two_requests_a_look() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
-    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    let mut reader = LineReader::default();
+    assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     log.write("one\ntw");
-    assert_eq!(look(&mut cursor, &log), ["one"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["one"]);
     log.write("o\nthree\n");
-    assert_eq!(look(&mut cursor, &log), ["two", "three"]);
-    let before = log.asked.lock().unwrap().len();
+    assert_eq!(poll_lines(&mut reader, &log), ["two", "three"]);
+    let before = log.requests.lock().unwrap().len();
     for _ in 0..10 {
-        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     }
-    assert_eq!(log.asked.lock().unwrap().len() - before, 20);
-    assert_eq!(cursor.finish(), None);
+    assert_eq!(log.requests.lock().unwrap().len() - before, 20);
+    assert_eq!(reader.finish(), None);
 }
 
 #[test]
 fn lines_that_the_service_threw_away_are_a_gap() {
-    let log = Log::new(Manner {
+    let log = Log::new(ServiceBehavior {
         times: true,
         ..EMULATOR
     });
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("1\n2\n3\n");
-    assert_eq!(look(&mut cursor, &log), ["1", "2", "3"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["1", "2", "3"]);
     log.write("4\n5\n6\n");
     log.lines.lock().unwrap().drain(..4);
-    assert_eq!(look(&mut cursor, &log), ["gap None", "5", "6"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["gap None", "5", "6"]);
     log.write("7\n");
-    assert_eq!(look(&mut cursor, &log), ["7"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["7"]);
 }
 
 #[test]
 fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("1\n2\n3\n4\n5\n6\nno end");
-    assert_eq!(look(&mut cursor, &log), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(
+        poll_lines(&mut reader, &log),
+        ["1", "2", "3", "4", "5", "6"]
+    );
     log.lines.lock().unwrap().drain(..4);
-    assert_eq!(look(&mut cursor, &log), [""; 0]);
+    assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
-    assert_eq!(look(&mut cursor, &log), ["no end so far", "8"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
     // All that was read goes, and the next number is the next line.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
-    assert_eq!(look(&mut cursor, &log), ["9"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["9"]);
     log.write("10\n11\n");
     log.lines.lock().unwrap().drain(..2);
-    assert_eq!(look(&mut cursor, &log), ["gap None", "11"]);
+    assert_eq!(poll_lines(&mut reader, &log), ["gap None", "11"]);
 }
 
 #[test]
 fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
     for repeats in [false, true] {
-        let log = Log::new(Manner {
+        let log = Log::new(ServiceBehavior {
             repeats,
             ..EMULATOR
         });
-        let mut cursor = LineReader::default();
+        let mut reader = LineReader::default();
         log.write(&"x\n".repeat(14));
-        assert_eq!(look(&mut cursor, &log), ["x"; 14]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x"; 14]);
         // Two of those that were given go, and as many come.
         log.lines.lock().unwrap().drain(..12);
         log.write("x\nx\n");
-        assert_eq!(look(&mut cursor, &log), ["x"; 2]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x"; 2]);
         // All that were given go, and of those behind them the first.
         log.write(&"x\n".repeat(4));
         log.lines.lock().unwrap().drain(..5);
-        assert_eq!(look(&mut cursor, &log), ["gap None", "x", "x", "x"]);
+        assert_eq!(poll_lines(&mut reader, &log), ["gap None", "x", "x", "x"]);
         // All that were given but the one that has no end yet.
         log.write("x");
-        assert_eq!(look(&mut cursor, &log), [""; 0]);
+        assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
         log.write("\nx\n");
         log.lines.lock().unwrap().drain(..3);
-        assert_eq!(look(&mut cursor, &log), ["x", "x"]);
+        assert_eq!(poll_lines(&mut reader, &log), ["x", "x"]);
     }
 }
 
 /// A log of which each third answer fails.
 struct Unsteady(Log, Mutex<u32>);
 
-impl Lines for Unsteady {
-    fn ask(&self, base: Option<&str>, order: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+impl LineSource for Unsteady {
+    fn fetch_lines(
+        &self,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> BoxFuture<'_, Result<LogLines, Error>> {
         let mut count = self.1.lock().unwrap();
         *count += 1;
         match *count % 3 {
             0 => Box::pin(async { Err(Error::new(ErrorKind::Timeout, "too late")) }),
-            _ => self.0.ask(base, order),
+            _ => self.0.fetch_lines(base, order),
         }
     }
 }
@@ -252,8 +263,8 @@ impl Lines for Unsteady {
 #[test]
 fn what_a_look_brought_before_it_failed_is_kept() {
     let log = Unsteady(
-        Log::new(Manner {
-            most: 2,
+        Log::new(ServiceBehavior {
+            max_lines: 2,
             ..EMULATOR
         }),
         Mutex::new(0),
@@ -263,10 +274,10 @@ fn what_a_look_brought_before_it_failed_is_kept() {
             .map(|number| format!("{number}\n"))
             .collect::<String>(),
     );
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     // The first look needs three answers before it brings something.
-    assert!(block_on(cursor.look(&log)).is_err());
-    let (items, _) = block_on(cursor.look(&log.0)).unwrap();
+    assert!(block_on(reader.poll(&log)).is_err());
+    let (items, _) = block_on(reader.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
     log.0.write(
         &(20..40)
@@ -275,7 +286,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
     );
     let (mut lines, mut errors) = (Vec::new(), 0);
     for _ in 0..60 {
-        match block_on(cursor.look(&log)) {
+        match block_on(reader.poll(&log)) {
             Ok((items, _)) => lines.extend(items.into_iter().map(line)),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -291,16 +302,16 @@ fn what_a_look_brought_before_it_failed_is_kept() {
 #[test]
 fn a_log_that_began_again_is_read_from_its_start() {
     let log = Log::new(EMULATOR);
-    let mut cursor = LineReader::default();
+    let mut reader = LineReader::default();
     log.write("first\nrun\nhalf a li");
-    assert_eq!(look(&mut cursor, &log), ["first", "run"]);
-    log.begin_again();
+    assert_eq!(poll_lines(&mut reader, &log), ["first", "run"]);
+    log.restart();
     log.write("again\n");
-    assert_eq!(look(&mut cursor, &log), ["half a li", "again"]);
-    log.begin_again();
+    assert_eq!(poll_lines(&mut reader, &log), ["half a li", "again"]);
+    log.restart();
     log.write("a third\nrun\nthat is\nlonger\n");
     assert_eq!(
-        look(&mut cursor, &log),
+        poll_lines(&mut reader, &log),
         ["a third", "run", "that is", "longer"]
     );
 }
@@ -308,17 +319,17 @@ fn a_log_that_began_again_is_read_from_its_start() {
 #[test]
 fn a_long_log_is_read_from_its_start_in_bounded_looks() {
     for newest in [false, true] {
-        let log = Log::new(Manner { newest, ..EMULATOR });
+        let log = Log::new(ServiceBehavior { newest, ..EMULATOR });
         let long = "x".repeat(4000);
         for number in 0..3000 {
             log.write(&format!("{number} {long}\n"));
         }
-        let mut cursor = LineReader::default();
+        let mut reader = LineReader::default();
         let mut numbers = Vec::new();
-        let mut looks = 0;
+        let mut polls = 0;
         loop {
-            let (items, more) = block_on(cursor.look(&log)).unwrap();
-            looks += 1;
+            let (items, more) = block_on(reader.poll(&log)).unwrap();
+            polls += 1;
             let lines = items.into_iter().map(line);
             numbers.extend(lines.map(|line| line.split(' ').next().unwrap().to_owned()));
             if !more {
@@ -335,7 +346,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
                 numbers,
                 (0..3000).map(|n| n.to_string()).collect::<Vec<_>>()
             );
-            assert_eq!(looks, 3);
+            assert_eq!(polls, 3);
         }
     }
 }
@@ -343,12 +354,16 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
 #[test]
 fn lines_without_numbers_are_refused() {
     struct Bare;
-    impl Lines for Bare {
-        fn ask(&self, _: Option<&str>, _: SortOrder) -> BoxFuture<'_, Result<LogLines, Error>> {
+    impl LineSource for Bare {
+        fn fetch_lines(
+            &self,
+            _: Option<&str>,
+            _: SortOrder,
+        ) -> BoxFuture<'_, Result<LogLines, Error>> {
             Box::pin(async { Ok(serde_json::from_value(json!({"content": "a\n"})).unwrap()) })
         }
     }
-    let error = block_on(LineReader::default().look(&Bare)).unwrap_err();
+    let error = block_on(LineReader::default().poll(&Bare)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the service gives lines of a log without their numbers; read it by preview"
@@ -371,13 +386,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-fn manners() -> impl Strategy<Value = Manner> {
+fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
     (any::<[bool; 6]>(), 3..40_usize).prop_map(
-        |([repeats, swapped, newest, ends, reversed, times], most)| Manner {
+        |([repeats, swapped, newest, ends, reversed, times], max_lines)| ServiceBehavior {
             repeats,
             swapped,
             newest,
-            most,
+            max_lines,
             ends,
             reversed,
             times,
@@ -393,10 +408,10 @@ proptest! {
     fn a_random_log_of_equal_lines_gives_each_once(
         steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
         repeats in any::<bool>(),
-        most in 3..40_usize,
+        max_lines in 3..40_usize,
     ) {
-        let log = Log::new(Manner { repeats, most, ..EMULATOR });
-        let mut cursor = LineReader::default();
+        let log = Log::new(ServiceBehavior { repeats, max_lines, ..EMULATOR });
+        let mut reader = LineReader::default();
         let (mut given, mut written) = (Vec::new(), String::new());
         for (lines, open, thrown_away) in steps {
             for _ in 0..lines {
@@ -407,13 +422,13 @@ proptest! {
                 log.write("x");
                 written.push('x');
             }
-            given.extend(look(&mut cursor, &log));
+            given.extend(poll_lines(&mut reader, &log));
             // Of what was given two lines are left.
             let mut lines = log.lines.lock().unwrap();
-            let most = lines.len().saturating_sub(3);
-            lines.drain(..thrown_away.min(most));
+            let max_lines = lines.len().saturating_sub(3);
+            lines.drain(..thrown_away.min(max_lines));
         }
-        given.extend(cursor.finish().map(line));
+        given.extend(reader.finish().map(line));
         let lines: Vec<&str> = written.lines().collect();
         prop_assert_eq!(given, lines);
     }
@@ -421,9 +436,9 @@ proptest! {
     /// Whatever the service does where the documents are silent: each line comes once,
     /// in order. Of a log that began again the lines are lost that were not looked at.
     #[test]
-    fn a_random_log_gives_each_line_once(manner in manners(), steps in steps()) {
-        let log = Log::new(manner.clone());
-        let mut cursor = LineReader::default();
+    fn a_random_log_gives_each_line_once(behavior in behaviors(), steps in steps()) {
+        let log = Log::new(behavior.clone());
+        let mut reader = LineReader::default();
         let mut given = Vec::new();
         // What each run wrote, and how many bytes of it there were at the last look.
         let mut runs = vec![(String::new(), 0)];
@@ -431,7 +446,7 @@ proptest! {
             let run = runs.len() - 1;
             match step {
                 Step::Write(mut text) => {
-                    if manner.reversed && !text.is_empty() {
+                    if behavior.reversed && !text.is_empty() {
                         text.push('\n');
                     }
                     // A line says which run it belongs to.
@@ -446,18 +461,18 @@ proptest! {
                     }
                 }
                 Step::Look => {
-                    given.extend(look(&mut cursor, &log));
+                    given.extend(poll_lines(&mut reader, &log));
                     runs[run].1 = runs[run].0.len();
                 }
-                Step::BeginAgain if !manner.times => {
-                    log.begin_again();
+                Step::BeginAgain if !behavior.times => {
+                    log.restart();
                     runs.push((String::new(), 0));
                 }
                 Step::BeginAgain => {}
             }
         }
-        given.extend(look(&mut cursor, &log));
-        given.extend(cursor.finish().map(line));
+        given.extend(poll_lines(&mut reader, &log));
+        given.extend(reader.finish().map(line));
         if let Some(run) = runs.last_mut() {
             run.1 = run.0.len();
         }

@@ -1,20 +1,20 @@
-//! What is new in a log of which only the newest part can be seen.
+//! Reads a log of which the service shows only the newest part.
 
 use modelarts_api::types::LogPreview;
 
-use crate::jobs::logs::LogItem;
+use crate::jobs::logs::item::LogItem;
 
-/// How much of what was given is kept to find it again, where the service does
-/// not say truthfully how long the log is.
+/// The size of the text that is kept to find the place again, where the service gives no
+/// usable length of the log.
 const OVERLAP: usize = 64 << 10;
 
-/// How much of a line is kept until its end comes, in bytes. What never ends, such as a
-/// progress bar that goes back to the beginning of its line, would fill the memory.
-pub(crate) const LONGEST: usize = 1 << 20;
+/// The longest piece of a line that is kept until its end comes, in bytes. What never ends, such
+/// as a progress bar that goes back to the beginning of its line, would fill the memory.
+pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// How far a log has been read.
+/// A reader of one log: how far it was read.
 #[derive(Debug, Default)]
-pub(crate) struct PreviewReader {
+pub(super) struct PreviewReader {
     /// How many bytes of the log were read, gaps counted.
     read: u64,
     /// The end of what was read.
@@ -24,8 +24,8 @@ pub(crate) struct PreviewReader {
 }
 
 impl PreviewReader {
-    /// The items that a new look at the log adds.
-    pub(crate) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
+    /// Takes a preview. Returns the items that it adds.
+    pub(super) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
         let content = preview
             .content
             .as_deref()
@@ -33,31 +33,31 @@ impl PreviewReader {
             .or(preview.context.as_deref())
             .unwrap_or_default();
         let mut items = Vec::new();
-        let news = self.news(content, preview);
-        if news.began_again || news.gap.is_some() {
+        let new_text = self.new_text(content, preview);
+        if new_text.is_other_log || new_text.gap.is_some() {
             items.extend(self.finish());
         }
-        items.extend(news.gap.map(|bytes| LogItem::Gap { bytes }));
-        self.end.push_str(news.text);
+        items.extend(new_text.gap.map(|bytes| LogItem::Gap { bytes }));
+        self.end.push_str(new_text.text);
         let cut = self.end.len().saturating_sub(OVERLAP);
         self.end.drain(..self.end.ceil_char_boundary(cut));
-        let mut rest = news.text;
+        let mut rest = new_text.text;
         while let Some((head, tail)) = rest.split_once('\n') {
-            self.lengthen(head, &mut items);
+            self.append(head, &mut items);
             let line = std::mem::take(&mut self.line);
             items.push(LogItem::Line(
                 line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
             ));
             rest = tail;
         }
-        self.lengthen(rest, &mut items);
+        self.append(rest, &mut items);
         items
     }
 
     /// Adds to the line, and gives what is too long to be kept.
-    fn lengthen(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
-        while self.line.len() + text.len() > LONGEST {
-            let (fits, rest) = text.split_at(text.floor_char_boundary(LONGEST - self.line.len()));
+    fn append(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
+        while self.line.len() + text.len() > MAX_LINE {
+            let (fits, rest) = text.split_at(text.floor_char_boundary(MAX_LINE - self.line.len()));
             self.line.push_str(fits);
             items.push(LogItem::Line(std::mem::take(&mut self.line)));
             text = rest;
@@ -66,17 +66,17 @@ impl PreviewReader {
     }
 
     /// The last line, if it has no end.
-    pub(crate) fn finish(&mut self) -> Option<LogItem> {
+    pub(super) fn finish(&mut self) -> Option<LogItem> {
         let line = std::mem::take(&mut self.line);
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
     /// The part of `content` that was not read before.
-    fn news<'a>(&mut self, content: &'a str, preview: &LogPreview) -> News<'a> {
+    fn new_text<'a>(&mut self, content: &'a str, preview: &LogPreview) -> NewText<'a> {
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
             // Without sizes, that may be an answer that has nothing to tell.
-            return News::new(content);
+            return NewText::new(content);
         }
         let read = self.read;
         self.read = trusted.unwrap_or(read.max(content.len() as u64));
@@ -85,34 +85,34 @@ impl PreviewReader {
             let already = usize::try_from(read.saturating_sub(start)).unwrap_or(usize::MAX);
             if full >= read
                 && let Some((old, text)) = content.split_at_checked(already)
-                && self.goes_on(old)
+                && self.ends_like(old)
             {
-                return News {
+                return NewText {
                     gap: start.checked_sub(read).filter(|gap| *gap > 0).map(Some),
-                    ..News::new(text)
+                    ..NewText::new(text)
                 };
             }
         } else if let Some(text) = content.strip_prefix(self.end.as_str()) {
-            return News::new(text);
+            return NewText::new(text);
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
             // One line that is left may be the whole of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
-                return News::new(text);
+                return NewText::new(text);
             }
         }
         self.end.clear();
         // Not what was read. With sizes it is certain that this is another log: the task
         // began again, and may have written more than before already.
         let missing = trusted.map(|full| full - content.len() as u64);
-        News {
+        NewText {
             text: content,
             gap: match missing {
                 Some(0) => None,
                 missing => Some(missing),
             },
-            began_again: trusted.is_some(),
+            is_other_log: trusted.is_some(),
         }
     }
 
@@ -137,30 +137,30 @@ impl PreviewReader {
         places.find_map(|before| content.strip_prefix(&end[before.len()..]))
     }
 
-    /// Whether what was read ends as this does.
-    fn goes_on(&self, old: &str) -> bool {
+    /// Returns whether what was read ends as this text does.
+    fn ends_like(&self, old: &str) -> bool {
         let (read, old) = (self.end.as_bytes(), old.as_bytes());
         let both = read.len().min(old.len());
         read[read.len() - both..] == old[old.len() - both..]
     }
 }
 
-/// What a look adds.
-struct News<'a> {
+/// The text that a preview adds.
+struct NewText<'a> {
     text: &'a str,
     /// The size of what is missing before it, if it is known.
     gap: Option<Option<u64>>,
-    /// Whether it is the text of another log.
-    began_again: bool,
+    /// It is the text of another log, as when the task began again.
+    is_other_log: bool,
 }
 
-impl<'a> News<'a> {
+impl<'a> NewText<'a> {
     /// Text that follows on what was read.
     fn new(text: &'a str) -> Self {
         Self {
             text,
             gap: None,
-            began_again: false,
+            is_other_log: false,
         }
     }
 }
@@ -201,58 +201,58 @@ mod tests {
 
     #[test]
     fn a_growing_log_gives_each_line_once() {
-        let mut tail = PreviewReader::default();
-        assert_eq!(tail.advance(&window("", 100)), []);
-        assert_eq!(tail.advance(&window("one\ntw", 100)), [line("one")]);
-        assert_eq!(tail.advance(&window("one\ntw", 100)), []);
+        let mut reader = PreviewReader::default();
+        assert_eq!(reader.advance(&window("", 100)), []);
+        assert_eq!(reader.advance(&window("one\ntw", 100)), [line("one")]);
+        assert_eq!(reader.advance(&window("one\ntw", 100)), []);
         assert_eq!(
-            tail.advance(&window("one\ntwo\r\n\nfour", 100)),
+            reader.advance(&window("one\ntwo\r\n\nfour", 100)),
             [line("two"), line("")]
         );
-        assert_eq!(tail.finish(), Some(line("four")));
-        assert_eq!(tail.finish(), None);
+        assert_eq!(reader.finish(), Some(line("four")));
+        assert_eq!(reader.finish(), None);
     }
 
     #[test]
     fn equal_lines_are_not_taken_for_lines_that_were_seen() {
-        let mut tail = PreviewReader::default();
-        assert_eq!(tail.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
-        assert_eq!(tail.advance(&window("a\na\na\n", 4)), [line("a")]);
+        let mut reader = PreviewReader::default();
+        assert_eq!(reader.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
+        assert_eq!(reader.advance(&window("a\na\na\n", 4)), [line("a")]);
     }
 
     #[test]
     fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
-        let mut tail = PreviewReader::default();
-        assert_eq!(tail.advance(&window("aaa\n", 8)), [line("aaa")]);
+        let mut reader = PreviewReader::default();
+        assert_eq!(reader.advance(&window("aaa\n", 8)), [line("aaa")]);
         // 4 bytes read, the window begins at 8.
         assert_eq!(
-            tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
+            reader.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
             [LogItem::Gap { bytes: Some(4) }, line("ccc"), line("ddd")]
         );
-        assert_eq!(tail.advance(&window("aaa\nbbb\nccc\nddd\n", 8)), []);
+        assert_eq!(reader.advance(&window("aaa\nbbb\nccc\nddd\n", 8)), []);
     }
 
     #[test]
     fn a_log_that_began_again_is_read_from_its_start() {
-        let mut tail = PreviewReader::default();
-        tail.advance(&window("first run\n", 100));
-        assert_eq!(tail.advance(&window("again\n", 100)), [line("again")]);
+        let mut reader = PreviewReader::default();
+        reader.advance(&window("first run\n", 100));
+        assert_eq!(reader.advance(&window("again\n", 100)), [line("again")]);
         // And once more, while a line has no end: that is a line of its own.
-        assert_eq!(tail.advance(&window("again\nhalf a li", 100)), []);
+        assert_eq!(reader.advance(&window("again\nhalf a li", 100)), []);
         assert_eq!(
-            tail.advance(&window("on\n", 100)),
+            reader.advance(&window("on\n", 100)),
             [line("half a li"), line("on")]
         );
         // And once more, and this time it is longer than before at the next look.
         let third = "a third run, with more\n";
         assert_eq!(
-            tail.advance(&window(third, 100)),
+            reader.advance(&window(third, 100)),
             [line("a third run, with more")]
         );
         // The same, when not all of it is to be seen any more.
         let fourth = "the fourth run:\nmore and more and more\n";
         assert_eq!(
-            tail.advance(&window(fourth, 24)),
+            reader.advance(&window(fourth, 24)),
             [
                 LogItem::Gap { bytes: Some(15) },
                 line(""),
@@ -263,42 +263,42 @@ mod tests {
 
     #[test]
     fn a_log_that_began_again_and_is_longer_already_does_not_go_on_with_a_line_of_the_old_one() {
-        let mut tail = PreviewReader::default();
-        assert_eq!(tail.advance(&window("aaa\nbb", 100)), [line("aaa")]);
+        let mut reader = PreviewReader::default();
+        assert_eq!(reader.advance(&window("aaa\nbb", 100)), [line("aaa")]);
         assert_eq!(
-            tail.advance(&window("x\nand more\n", 100)),
+            reader.advance(&window("x\nand more\n", 100)),
             [line("bb"), line("x"), line("and more")]
         );
         // As far as it was read it may end within a character of the new one.
-        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
+        assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
         // Nor does one of which nothing is there yet.
-        assert_eq!(tail.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
-        assert_eq!(tail.advance(&window("", 100)), [line("un")]);
-        assert_eq!(tail.advance(&window("x\n", 100)), [line("x")]);
+        assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
+        assert_eq!(reader.advance(&window("", 100)), [line("un")]);
+        assert_eq!(reader.advance(&window("x\n", 100)), [line("x")]);
     }
 
     #[test]
     fn a_line_that_does_not_end_comes_in_pieces() {
-        let mut tail = PreviewReader::default();
-        let mut log = "ä".repeat(LONGEST / 2);
-        assert_eq!(tail.advance(&window(&log, usize::MAX)), []);
+        let mut reader = PreviewReader::default();
+        let mut log = "ä".repeat(MAX_LINE / 2);
+        assert_eq!(reader.advance(&window(&log, usize::MAX)), []);
         let piece = line(&log);
         log.push_str("\rx");
         // The line so far; what follows is begun.
         assert_eq!(
-            tail.advance(&window(&log, usize::MAX)),
+            reader.advance(&window(&log, usize::MAX)),
             std::slice::from_ref(&piece)
         );
-        log.push_str(&"ä".repeat(LONGEST));
+        log.push_str(&"ä".repeat(MAX_LINE));
         log.push_str("\nnext\n");
-        let items = tail.advance(&window(&log, usize::MAX));
+        let items = reader.advance(&window(&log, usize::MAX));
         let lengths = items.iter().map(|item| match item {
             LogItem::Line(line) => line.len(),
             LogItem::Gap { .. } => 0,
         });
         // No character is cut in two.
-        assert_eq!(lengths.collect::<Vec<_>>(), [LONGEST, LONGEST, 2, 4]);
-        assert!(tail.line.is_empty());
+        assert_eq!(lengths.collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, 2, 4]);
+        assert!(reader.line.is_empty());
         let bytes: String = std::iter::once(&piece)
             .chain(&items)
             .map(|item| match item {
@@ -311,12 +311,12 @@ mod tests {
 
     #[test]
     fn sizes_that_cannot_be_true_are_not_used() {
-        let mut tail = PreviewReader::default();
+        let mut reader = PreviewReader::default();
         let wrong = |text| preview(text, 126_548, 5_242_880);
-        assert_eq!(tail.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
-        assert_eq!(tail.advance(&wrong("x\ny\nz\n")), [line("z")]);
+        assert_eq!(reader.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
+        assert_eq!(reader.advance(&wrong("x\ny\nz\n")), [line("z")]);
         assert_eq!(
-            tail.advance(&wrong("other\n")),
+            reader.advance(&wrong("other\n")),
             [LogItem::Gap { bytes: None }, line("other")]
         );
     }
@@ -340,15 +340,15 @@ mod tests {
             ("9\n10\n11\n", vec!["11"]),
         ];
         for sizes in [true, false] {
-            let mut tail = PreviewReader::default();
+            let mut reader = PreviewReader::default();
             for (text, new) in &looks {
                 let mut look = window(text, 100);
                 if !sizes {
                     (look.current_size, look.full_size) = (None, None);
-                    assert_eq!(tail.advance(&preview("", 7, 9)), []);
+                    assert_eq!(reader.advance(&preview("", 7, 9)), []);
                 }
                 let new: Vec<LogItem> = new.iter().map(|text| line(text)).collect();
-                assert_eq!(tail.advance(&look), new, "{text:?}");
+                assert_eq!(reader.advance(&look), new, "{text:?}");
             }
         }
     }
@@ -358,13 +358,13 @@ mod tests {
         let lines: String = (0..40_000)
             .map(|number| format!("line {number}\n"))
             .collect();
-        let mut tail = PreviewReader::default();
+        let mut reader = PreviewReader::default();
         let half = lines.len() / 2;
-        assert!(tail.advance(&window(&lines[..half], half)).len() > 10_000);
+        assert!(reader.advance(&window(&lines[..half], half)).len() > 10_000);
         // More than is kept to find it again has gone, or is still there.
         for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
             let before = lines[..end].lines().count();
-            let items = tail.advance(&window(&lines[start..end], half));
+            let items = reader.advance(&window(&lines[start..end], half));
             assert!(items.len() < 60, "{}", items.len());
             assert!(lines[..end].contains(&format!("line {}\n", before - 2)));
         }
@@ -404,15 +404,15 @@ mod tests {
         ) {
             let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let boundary = |at: usize| (at..=log.len()).find(|at| log.is_char_boundary(*at));
-            let mut tail = PreviewReader::default();
+            let mut reader = PreviewReader::default();
             let mut items = Vec::new();
             let mut at = 0;
             for step in steps.into_iter().chain([log.len()]) {
                 at = boundary((at + step).min(log.len())).unwrap();
                 let start = boundary(at.saturating_sub(size)).unwrap();
-                items.extend(tail.advance(&preview(&log[start..at], at - start, at)));
+                items.extend(reader.advance(&preview(&log[start..at], at - start, at)));
             }
-            items.extend(tail.finish());
+            items.extend(reader.finish());
             // Where in the log the items may have come to. A line in front of a gap may
             // have been cut off.
             let mut places = BTreeSet::from([(0, false)]);
@@ -447,7 +447,7 @@ mod tests {
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
             sizes in any::<bool>(),
         ) {
-            let mut tail = PreviewReader::default();
+            let mut reader = PreviewReader::default();
             let (mut items, mut all) = (Vec::new(), String::new());
             for (lines, open) in steps {
                 for _ in 0..lines {
@@ -465,9 +465,9 @@ mod tests {
                 if !sizes {
                     (look.current_size, look.full_size) = (None, None);
                 }
-                items.extend(tail.advance(&look));
+                items.extend(reader.advance(&look));
             }
-            items.extend(tail.finish());
+            items.extend(reader.finish());
             let expected: Vec<_> = all.lines().map(line).collect();
             prop_assert_eq!(items, expected);
         }
@@ -476,7 +476,7 @@ mod tests {
         /// once, and never one that is made of two runs.
         #[test]
         fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
-            let mut tail = PreviewReader::default();
+            let mut reader = PreviewReader::default();
             let mut items = Vec::new();
             // What each run wrote, and how many bytes of it there were at the last look.
             let mut runs = vec![(String::new(), 0)];
@@ -492,13 +492,13 @@ mod tests {
                         log.push_str(piece);
                     },
                     Step::Look => {
-                        items.extend(tail.advance(&window(log, usize::MAX)));
+                        items.extend(reader.advance(&window(log, usize::MAX)));
                         *looked = log.len();
                     }
                     Step::BeginAgain => runs.push((String::new(), 0)),
                 }
             }
-            items.extend(tail.finish());
+            items.extend(reader.finish());
             let lines: Vec<_> = runs.iter().flat_map(|(log, seen)| log[..*seen].lines()).collect();
             prop_assert_eq!(items, lines.into_iter().map(line).collect::<Vec<_>>());
         }

@@ -4,60 +4,60 @@ use std::time::SystemTime;
 
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
-use crate::jobs::logs::LogItem;
+use crate::jobs::logs::item::LogItem;
 
 /// The time that a line begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stamp {
+enum LineTime {
     /// With its zone.
     Zoned(Timestamp),
     /// As a clock on the wall of an unknown place shows it.
     Local(DateTime),
 }
 
-/// When the lines of one log were written.
+/// The times of the lines of one log.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct LineTimes {
     /// Of each item, in their order and never before the one in front of it.
-    pub(crate) of_items: Vec<Option<SystemTime>>,
-    /// Whether they can be compared with other times than those of logs.
-    pub(crate) zoned: bool,
+    pub(crate) times: Vec<Option<SystemTime>>,
+    /// They have a zone, so that they can be compared with other times than those of logs.
+    pub(crate) have_zone: bool,
 }
 
-/// Reads them. A line without a time was written with the one before it; those in front
-/// of the first time, with the one behind them. Where some times have a zone, only these
+/// Reads the times of lines. A line without a time was written with the one before it; those in
+/// front of the first time, with the one behind them. Where some times have a zone, only these
 /// count.
-pub(crate) fn times(items: &[LogItem]) -> Times {
+pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let stamps = items.iter().map(|item| match item {
-        LogItem::Line(line) => stamp(line),
+        LogItem::Line(line) => line_time(line),
         LogItem::Gap { .. } => None,
     });
-    let stamps: Vec<Option<Stamp>> = stamps.collect();
+    let stamps: Vec<Option<LineTime>> = stamps.collect();
     let zoned = stamps
         .iter()
-        .any(|stamp| matches!(stamp, Some(Stamp::Zoned(_))));
-    let time = |stamp: &Option<Stamp>| match (*stamp)? {
-        Stamp::Zoned(time) => Some(SystemTime::from(time)),
-        Stamp::Local(_) if zoned => None,
+        .any(|stamp| matches!(stamp, Some(LineTime::Zoned(_))));
+    let time = |stamp: &Option<LineTime>| match (*stamp)? {
+        LineTime::Zoned(time) => Some(SystemTime::from(time)),
+        LineTime::Local(_) if zoned => None,
         // Anywhere, as long as it is the same place for all.
-        Stamp::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
+        LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);
-    let of_items = stamps.iter().map(|stamp| {
+    let times = stamps.iter().map(|stamp| {
         last = last.max(time(stamp));
         last
     });
-    Times {
-        of_items: of_items.collect(),
-        zoned,
+    LineTimes {
+        times: times.collect(),
+        have_zone: zoned,
     }
 }
 
 /// The time that a line begins with: a date and a time of day of one of the usual kinds,
 /// such as `2026-01-15T16:30:07.123+08:00`, `2026-01-15 16:30:07,123`,
 /// `[ModelArts Service Log][INFO][2021/05/18 14:28:14,207]` or `time="2026-01-15T…"`, as
-/// the platform writes them (domain.md section 8).
-fn stamp(line: &str) -> Option<Stamp> {
+/// the platform writes them.
+fn line_time(line: &str) -> Option<LineTime> {
     let mut rest = line.trim_start();
     while let Some(inner) = rest.strip_prefix('[') {
         let (word, behind) = inner.split_once(']')?;
@@ -71,7 +71,7 @@ fn stamp(line: &str) -> Option<Stamp> {
 }
 
 /// A time at the beginning of a text.
-fn parse(text: &str) -> Option<Stamp> {
+fn parse(text: &str) -> Option<LineTime> {
     let (date, rest) = text.split_at_checked(10)?;
     let rest = rest.strip_prefix(['T', ' ', '-'])?;
     let (clock, rest) = rest.split_at_checked(8)?;
@@ -97,8 +97,8 @@ fn parse(text: &str) -> Option<Stamp> {
         _ => 0,
     };
     match zone {
-        0 => Some(Stamp::Local(local.parse().ok()?)),
-        zone => Some(Stamp::Zoned(
+        0 => Some(LineTime::Local(local.parse().ok()?)),
+        zone => Some(LineTime::Zoned(
             format!("{local}{}", &rest[..zone]).parse().ok()?,
         )),
     }
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn the_usual_times_are_understood() {
-        let zoned = |text: &str| Some(Stamp::Zoned(text.parse().unwrap()));
-        let local = |text: &str| Some(Stamp::Local(text.parse().unwrap()));
+        let zoned = |text: &str| Some(LineTime::Zoned(text.parse().unwrap()));
+        let local = |text: &str| Some(LineTime::Local(text.parse().unwrap()));
         for (line, stamp) in [
             ("2026-01-15T08:30:07Z up", zoned("2026-01-15T08:30:07Z")),
             (
@@ -146,7 +146,7 @@ mod tests {
             ("[[[", None),
             ("", None),
         ] {
-            assert_eq!(super::stamp(line), stamp, "{line}");
+            assert_eq!(super::line_time(line), stamp, "{line}");
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn lines_without_a_time_go_with_their_neighbours() {
         let lines = |lines: &[&str]| {
             let items = lines.iter().map(|line| LogItem::Line((*line).to_owned()));
-            times(&items.collect::<Vec<_>>())
+            line_times(&items.collect::<Vec<_>>())
         };
         let at = |text: &str| Some(SystemTime::from(text.parse::<Timestamp>().unwrap()));
         let (one, two) = (at("2026-01-15T08:30:01Z"), at("2026-01-15T08:30:02Z"));
@@ -167,23 +167,23 @@ mod tests {
                 // The order of a log is its own.
                 "2026-01-15 08:30:01 c",
             ]),
-            Times {
-                of_items: vec![one, one, one, two, two],
-                zoned: false
+            LineTimes {
+                times: vec![one, one, one, two, two],
+                have_zone: false
             }
         );
         assert_eq!(
             lines(&["2030-01-15 08:30:01 a", "2026-01-15T16:30:02+08:00 b"]),
-            Times {
-                of_items: vec![two, two],
-                zoned: true
+            LineTimes {
+                times: vec![two, two],
+                have_zone: true
             }
         );
         assert_eq!(
             lines(&["a", "b"]),
-            Times {
-                of_items: vec![None, None],
-                zoned: false
+            LineTimes {
+                times: vec![None, None],
+                have_zone: false
             }
         );
     }

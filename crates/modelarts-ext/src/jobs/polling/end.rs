@@ -1,4 +1,4 @@
-//! When to stop following a job.
+//! The end of following: when a followed job is over, and each of its sources quiet.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,70 +14,70 @@ use crate::{
 /// works, and because its silence means something only after a poll that brought all that
 /// there was.
 #[derive(Debug, Default)]
-pub(crate) struct Polls {
-    patience: ErrorTolerance,
-    /// When the poll that is under way began, if the job had ended by then.
-    begun: Option<SystemTime>,
+pub(crate) struct SourcePolls {
+    tolerance: ErrorTolerance,
+    /// The start of the poll that is under way, if the job had ended by then.
+    started_at: Option<SystemTime>,
     /// That poll has brought all that there is.
-    complete: bool,
-    /// When the first and the last complete poll began, of those after the end of the job
-    /// and after the last time that something new came from any source.
-    quiet: Option<(SystemTime, SystemTime)>,
+    is_complete: bool,
+    /// The starts of the first and the last complete poll after the end of the job and after the
+    /// last time that any source had something new.
+    quiet_polls: Option<(SystemTime, SystemTime)>,
 }
 
-impl Polls {
+impl SourcePolls {
     /// A poll begins.
-    pub(crate) fn begin(&mut self, ending: &EndWatch) {
-        self.begun = ending.ended.then(|| ending.clock().now());
+    pub(crate) fn begin(&mut self, end_watch: &EndWatch) {
+        self.started_at = end_watch.has_ended.then(|| end_watch.clock().now());
     }
 
     /// The poll goes on: a part of it has come.
     pub(crate) fn progress(&mut self) {
-        self.patience.reset();
+        self.tolerance.reset();
     }
 
     /// The poll has brought all that there is.
     pub(crate) fn complete(&mut self) {
-        self.patience.reset();
-        self.complete = true;
+        self.tolerance.reset();
+        self.is_complete = true;
     }
 
     /// The poll failed. Passes over the error, or gives it back.
     pub(crate) fn fail(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
-        self.patience.tolerate(error, clock)
+        self.tolerance.tolerate(error, clock)
     }
 
     /// Returns whether the source has been quiet for long enough if the poll that has begun
     /// brings nothing new.
-    pub(crate) fn may_be_last(&self, ending: &EndWatch) -> bool {
-        self.begun.is_some_and(|begun| {
-            let first = self.quiet.map_or(begun, |(first, _)| first);
-            lasts(first, begun) >= ending.quiet
+    pub(crate) fn may_be_last(&self, end_watch: &EndWatch) -> bool {
+        self.started_at.is_some_and(|started_at| {
+            let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
+            time_between(first, started_at) >= end_watch.quiet_period
         })
     }
 
-    /// The round of polls is over.
-    fn settle(&mut self, ended: bool, news: bool) {
-        if news || !ended {
-            self.quiet = None;
+    /// Ends a round of polls.
+    fn end_round(&mut self, has_ended: bool, has_news: bool) {
+        if has_news || !has_ended {
+            self.quiet_polls = None;
         }
-        if !ended {
+        if !has_ended {
             // A poll from before the job was started again says nothing of its end.
-            self.begun = None;
+            self.started_at = None;
         }
-        if std::mem::take(&mut self.complete)
-            && let Some(begun) = self.begun.take()
+        if std::mem::take(&mut self.is_complete)
+            && let Some(started_at) = self.started_at.take()
         {
-            self.quiet = match self.quiet {
-                Some((first, _)) if first <= begun => Some((first, begun)),
+            self.quiet_polls = match self.quiet_polls {
+                Some((first, _)) if first <= started_at => Some((first, started_at)),
                 // The first one, or the clock was set back.
-                _ => Some((begun, begun)),
+                _ => Some((started_at, started_at)),
             };
         }
     }
 }
 
-fn lasts(first: SystemTime, last: SystemTime) -> Duration {
+fn time_between(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
@@ -87,27 +87,27 @@ fn lasts(first: SystemTime, last: SystemTime) -> Duration {
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     pub(crate) job: Job,
-    /// The same, as it was given.
-    handle: Job,
-    quiet: Duration,
+    /// The job as the caller gave it.
+    original: Job,
+    quiet_period: Duration,
     /// The polls of the details of the job.
-    details: Polls,
-    ended: bool,
-    gone: bool,
+    details: SourcePolls,
+    has_ended: bool,
+    is_gone: bool,
     /// Something new has come in this round.
-    news: bool,
+    has_news: bool,
 }
 
 impl EndWatch {
-    pub(crate) fn new(job: Job, quiet: Duration) -> Self {
+    pub(crate) fn new(job: Job, quiet_period: Duration) -> Self {
         Self {
-            ended: job.is_final(),
-            handle: job.clone(),
+            has_ended: job.is_final(),
+            original: job.clone(),
             job,
-            quiet,
-            details: Polls::default(),
-            gone: false,
-            news: false,
+            quiet_period,
+            details: SourcePolls::default(),
+            is_gone: false,
+            has_news: false,
         }
     }
 
@@ -118,69 +118,73 @@ impl EndWatch {
     /// Polls the details of the job. That comes before the polls of the other sources:
     /// what the job did before it ended is then found by the round that found the end.
     pub(crate) async fn poll(&mut self) -> Result<(), Error> {
-        let begun = self.clock().now();
+        let started_at = self.clock().now();
         match self.job.refresh().await {
             Ok(()) => {
-                self.ended = self.job.is_final();
-                self.details.begun = Some(begun);
+                self.has_ended = self.job.is_final();
+                self.details.started_at = Some(started_at);
                 self.details.complete();
             }
-            Err(error) if error.is_gone() => self.gone = true,
+            Err(error) if error.is_gone() => self.is_gone = true,
             Err(error) => self.details.fail(error, &**self.job.client().clock())?,
         }
         Ok(())
     }
 
-    /// How long to wait before the next round: as long as usual, or as one of the sources
-    /// asked.
+    /// The pause before the next round: the usual one, or a longer one that a source asked for.
     pub(crate) fn pause<'a>(
         &'a mut self,
         usual: Duration,
-        others: impl IntoIterator<Item = &'a mut Polls>,
+        others: impl IntoIterator<Item = &'a mut SourcePolls>,
     ) -> Duration {
         let others = others.into_iter().chain([&mut self.details]);
-        others.fold(usual, |pause, polls| polls.patience.pause(pause))
+        others.fold(usual, |pause, polls| polls.tolerance.pause(pause))
     }
 
     /// Something new came.
-    pub(crate) fn news(&mut self) {
-        self.news = true;
+    pub(crate) fn saw_news(&mut self) {
+        self.has_news = true;
     }
 
     /// The job does not exist any more.
     pub(crate) fn mark_gone(&mut self) {
-        self.gone = true;
+        self.is_gone = true;
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.gone
+        self.is_gone
     }
 
     /// Ends a round of polls of the details and these others.
-    pub(crate) fn settle<'a>(&'a mut self, others: impl IntoIterator<Item = &'a mut Polls>) -> End {
-        let news = std::mem::take(&mut self.news);
-        let (mut known, mut over) = (true, true);
+    pub(crate) fn end_round<'a>(
+        &'a mut self,
+        others: impl IntoIterator<Item = &'a mut SourcePolls>,
+    ) -> EndStatus {
+        let has_news = std::mem::take(&mut self.has_news);
+        let (mut all_read, mut is_over) = (true, true);
         for polls in others.into_iter().chain([&mut self.details]) {
-            polls.settle(self.ended, news);
-            known &= polls.quiet.is_some();
-            let quiet = polls.quiet.map(|(first, last)| lasts(first, last));
-            over &= quiet.is_some_and(|quiet| quiet >= self.quiet);
+            polls.end_round(self.has_ended, has_news);
+            all_read &= polls.quiet_polls.is_some();
+            let quiet = polls
+                .quiet_polls
+                .map(|(first, last)| time_between(first, last));
+            is_over &= quiet.is_some_and(|quiet| quiet >= self.quiet_period);
         }
-        if over {
-            self.handle.keep_end(&self.job);
+        if is_over {
+            self.original.record_end(&self.job);
         }
-        End {
-            is_known: self.gone || known,
-            is_over: self.gone || over,
+        EndStatus {
+            all_read: self.is_gone || all_read,
+            is_over: self.is_gone || is_over,
         }
     }
 }
 
-/// How far the end of a followed job has come.
+/// The result of a round of polls of a followed job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    /// Each source has told all that it had when the job ended.
-    pub(crate) is_known: bool,
+pub(crate) struct EndStatus {
+    /// Each source was read to its end after the job had ended.
+    pub(crate) all_read: bool,
     /// Nothing more is expected.
     pub(crate) is_over: bool,
 }

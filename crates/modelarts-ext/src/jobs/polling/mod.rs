@@ -1,4 +1,5 @@
-//! Repeated requests: their interval, their errors, their deadline and their end.
+//! Polling, as waiting and following do it: the pauses between requests, the errors that they pass
+//! over, the time limit, and the end.
 
 pub(crate) mod deadline;
 pub(crate) mod end;

@@ -18,36 +18,40 @@ use crate::{
         job::Job,
         list::ListJobs,
         polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        training_jobs::TrainingJobs,
         wait::{
-            Waited,
-            outcome::{Outcome, outcome},
+            WaitResult,
+            outcome::{Outcome, job_outcome},
         },
     },
     pagination::page::PageStream,
 };
 
 /// The phases of jobs that have not ended.
-const ALIVE: [Phase; 4] = [
+const UNFINISHED: [Phase; 4] = [
     Phase::Creating,
     Phase::Pending,
     Phase::Running,
     Phase::Terminating,
 ];
-/// How many jobs are asked for one by one at the same time.
-const AT_ONCE: usize = 4;
-/// What the service says when it does not search by a key.
-const REFUSALS: [&str; 4] = [
+/// The number of jobs that are asked for one by one at the same time.
+const CONCURRENT_CALLS: usize = 4;
+/// The codes with which the service refuses to search by a key.
+const UNKNOWN_KEY_CODES: [&str; 4] = [
     "ModelArts.2807",
     "ModelArts.2808",
     "ModelArts.2809",
     "ModelArts.2789",
 ];
 
+/// The service may compare whole seconds only.
+const TIME_RESOLUTION: Duration = Duration::from_secs(1);
+
 /// A wait for the ends of many jobs. Await it for all of them, or take each when it
 /// ends from [`stream`](Self::stream).
 ///
-/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by the
-/// jobs of their time that have not ended, 50 to a page. Only those that ended are asked
+/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by
+/// the jobs of their time that have not ended, 50 to a page. Only those that ended are asked
 /// for one by one, up to the [budget](Self::budget) of a round, because their details
 /// tell how.
 #[derive(Clone, Debug)]
@@ -55,22 +59,25 @@ const REFUSALS: [&str; 4] = [
 pub struct WaitAll {
     client: Client,
     jobs: Vec<Job>,
-    pace: PollInterval,
+    interval: PollInterval,
     timeout: Option<Duration>,
     budget: usize,
 }
 
-impl WaitAll {
-    pub(crate) fn new(client: Client, jobs: Vec<Job>) -> Self {
-        Self {
-            client,
-            jobs,
-            pace: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
+impl TrainingJobs {
+    /// Waits for the ends of many jobs, with few calls for all of them.
+    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
+        WaitAll {
+            client: self.client().clone(),
+            jobs: jobs.into_iter().collect(),
+            interval: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
             timeout: None,
             budget: 50,
         }
     }
+}
 
+impl WaitAll {
     /// Ends the wait after this long, with [`Outcome::TimedOut`] for all jobs that have
     /// not ended, even while the service does not answer. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -82,7 +89,7 @@ impl WaitAll {
     /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
     /// both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.pace = PollInterval::new(shortest, longest);
+        self.interval = PollInterval::new(shortest, longest);
         self
     }
 
@@ -95,34 +102,34 @@ impl WaitAll {
 
     /// Each job when it has ended. A job that is given twice comes once.
     #[must_use]
-    pub fn stream(self) -> PageStream<Waited> {
+    pub fn stream(self) -> PageStream<WaitResult> {
         let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
         for job in &self.jobs {
             let of_id = handles.entry(job.id().to_owned()).or_default();
             of_id.push(job.clone());
         }
         let jobs = self.jobs.into_iter();
-        let rounds = Rounds {
+        let state = WaitAllState {
             handles,
             deadline: Arc::new(Deadline::new(&**self.client.clock(), self.timeout)),
             left: jobs.map(|job| (job.id().to_owned(), job)).collect(),
             client: self.client,
-            pace: self.pace,
+            interval: self.interval,
             budget: self.budget,
-            asked: None,
-            by_id: true,
-            patience: ErrorTolerance::default(),
-            ended: VecDeque::new(),
+            last_asked: None,
+            searches_ids: true,
+            tolerance: ErrorTolerance::default(),
+            results: VecDeque::new(),
         };
-        stream::try_unfold(rounds, |mut rounds| async move {
-            Ok(rounds.next().await?.map(|waited| (waited, rounds)))
+        stream::try_unfold(state, |mut state| async move {
+            Ok(state.next().await?.map(|waited| (waited, state)))
         })
         .boxed()
     }
 }
 
 impl IntoFuture for WaitAll {
-    type Output = Result<Vec<Waited>, Error>;
+    type Output = Result<Vec<WaitResult>, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -130,105 +137,106 @@ impl IntoFuture for WaitAll {
     }
 }
 
-/// Where the wait stands.
-struct Rounds {
+/// The state of the wait.
+struct WaitAllState {
     client: Client,
     /// The jobs that have not ended, as they were seen last.
     left: BTreeMap<String, Job>,
     /// All jobs as they were given, by their ids.
     handles: HashMap<String, Vec<Job>>,
-    pace: PollInterval,
+    interval: PollInterval,
     deadline: Arc<Deadline>,
     budget: usize,
-    /// The last job that was asked for by itself.
-    asked: Option<String>,
-    /// Whether the service searches by ids.
-    by_id: bool,
-    patience: ErrorTolerance,
-    ended: VecDeque<(Job, Outcome)>,
+    /// The id of the last job that was asked for by itself.
+    last_asked: Option<String>,
+    /// The service searches by ids.
+    searches_ids: bool,
+    tolerance: ErrorTolerance,
+    results: VecDeque<(Job, Outcome)>,
 }
 
-impl Rounds {
-    async fn next(&mut self) -> Result<Option<Waited>, Error> {
+impl WaitAllState {
+    async fn next(&mut self) -> Result<Option<WaitResult>, Error> {
         let clock = self.client.clock().clone();
         loop {
-            if let Some((job, outcome)) = self.ended.pop_front() {
-                return Ok(Some(Waited {
+            if let Some((job, outcome)) = self.results.pop_front() {
+                return Ok(Some(WaitResult {
                     job,
                     outcome,
-                    errors: self.patience.errors,
+                    errors: self.tolerance.errors,
                 }));
             }
             if self.left.is_empty() {
                 return Ok(None);
             }
             let deadline = Arc::clone(&self.deadline);
-            let pause = self.pace.pause();
+            let pause = self.interval.pause();
             if let Some(pause) = pause {
-                let pause = self.patience.pause(pause);
+                let pause = self.tolerance.pause(pause);
                 let left = deadline.left(&*clock);
                 clock
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
-            let look = deadline.keep(&*clock, self.look()).await;
+            let poll = deadline.keep(&*clock, self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
-                if let Some(outcome) = outcome(&job, &deadline).await {
+                if let Some(outcome) = job_outcome(&job, &deadline).await {
                     self.left.remove(job.id());
                     for handle in self.handles.remove(job.id()).unwrap_or_default() {
-                        handle.keep_end(&job);
+                        handle.record_end(&job);
                     }
-                    self.ended.push_back((job, outcome));
+                    self.results.push_back((job, outcome));
                 }
             }
-            match look {
+            match poll {
                 None => {
                     let left = std::mem::take(&mut self.left).into_values();
-                    self.ended.extend(left.map(|job| (job, Outcome::TimedOut)));
+                    self.results
+                        .extend(left.map(|job| (job, Outcome::TimedOut)));
                     continue;
                 }
-                Some(Ok(())) => self.patience.reset(),
-                Some(Err(error)) => self.patience.tolerate(error, &*clock)?,
+                Some(Ok(())) => self.tolerance.reset(),
+                Some(Err(error)) => self.tolerance.tolerate(error, &*clock)?,
             }
-            if pause.is_none() || !self.ended.is_empty() {
-                self.pace.reset();
+            if pause.is_none() || !self.results.is_empty() {
+                self.interval.reset();
             } else {
-                self.pace.back_off();
+                self.interval.back_off();
             }
         }
     }
 
-    /// Looks at all jobs. What it has seen stays seen when it is given up.
-    async fn look(&mut self) -> Result<(), Error> {
-        let seen = self.search().await?.into_iter();
-        let mut seen: HashMap<String, Job> = seen.map(|job| (job.id().to_owned(), job)).collect();
+    /// Reads all jobs. When the deadline ends it, what it has read is kept.
+    async fn poll_jobs(&mut self) -> Result<(), Error> {
+        let found = self.search().await?.into_iter();
+        let mut found: HashMap<String, Job> = found.map(|job| (job.id().to_owned(), job)).collect();
         // Jobs that the search did not bring have ended, or have a phase that is not
         // known to it, or do not exist any more.
-        let mut gone: Vec<String> = Vec::new();
+        let mut missing: Vec<String> = Vec::new();
         for (id, job) in &mut self.left {
-            match seen.remove(id) {
-                Some(seen) => *job = seen,
-                None => gone.push(id.clone()),
+            match found.remove(id) {
+                Some(found) => *job = found,
+                None => missing.push(id.clone()),
             }
         }
         // Each has its turn, or those that stay unknown would keep the others out.
-        let next = |asked: &String| gone.partition_point(|id| id <= asked);
-        let next = self.asked.as_ref().map_or(0, next);
-        gone.rotate_left(next);
-        gone.truncate(self.budget);
-        if let Some(last) = gone.last() {
-            self.asked = Some(last.clone());
+        let next = |last: &String| missing.partition_point(|id| id <= last);
+        let next = self.last_asked.as_ref().map_or(0, next);
+        missing.rotate_left(next);
+        missing.truncate(self.budget);
+        if let Some(last) = missing.last() {
+            self.last_asked = Some(last.clone());
         }
         let jobs = self.client.training_jobs();
         let jobs = &jobs;
-        let mut answers = stream::iter(gone)
+        let mut answers = stream::iter(missing)
             .map(|id| async move {
                 let job = jobs.get(&id).await;
                 (id, job)
             })
-            .buffered(AT_ONCE);
-        let mut failed = None;
+            .buffered(CONCURRENT_CALLS);
+        let mut last_error = None;
         while let Some((id, answer)) = answers.next().await {
             match answer {
                 Ok(job) => {
@@ -236,12 +244,13 @@ impl Rounds {
                 }
                 Err(error) if error.is_gone() => {
                     let last = self.left.remove(&id);
-                    self.ended.extend(last.map(|job| (job, Outcome::Vanished)));
+                    self.results
+                        .extend(last.map(|job| (job, Outcome::Vanished)));
                 }
-                Err(error) => failed = Some(error),
+                Err(error) => last_error = Some(error),
             }
         }
-        failed.map_or(Ok(()), Err)
+        last_error.map_or(Ok(()), Err)
     }
 
     /// The jobs, or at least those that have not ended. A search is in one workspace.
@@ -265,26 +274,29 @@ impl Rounds {
 
     /// The same, for those of one workspace.
     async fn search_for(&mut self, jobs: &[Job], list: ListJobs) -> Result<Vec<Job>, Error> {
-        if self.by_id && jobs.len() <= MAX_VALUES {
+        if self.searches_ids && jobs.len() <= MAX_VALUES {
             let filter = Filter::id().is_in(jobs.iter().map(Job::id));
             match list.clone().filter(filter).collect(jobs.len()).await {
-                Err(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => {
-                    self.by_id = false;
+                Err(error)
+                    if error
+                        .code()
+                        .is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) =>
+                {
+                    self.searches_ids = false;
                 }
                 found => return found,
             }
         }
-        let mut list = list.filter(Filter::phase().is_in(ALIVE));
+        let mut list = list.filter(Filter::phase().is_in(UNFINISHED));
         let made = jobs.iter().map(Job::created_at);
         let made: Option<Vec<SystemTime>> = made.collect();
         let range = made.and_then(|made| Some((*made.iter().min()?, *made.iter().max()?)));
         if let Some((first, last)) = range
             && last
                 .duration_since(first)
-                .is_ok_and(|span| span + CUT_OFF <= MAX_SPAN)
+                .is_ok_and(|span| span + TIME_RESOLUTION <= MAX_SPAN)
         {
-            // The service is not said to compare more than seconds.
-            list = list.filter(Filter::create_time().between(first, last + CUT_OFF));
+            list = list.filter(Filter::create_time().between(first, last + TIME_RESOLUTION));
         }
         let mut found = Vec::new();
         let mut jobs = list.stream();
@@ -296,5 +308,3 @@ impl Rounds {
         Ok(found)
     }
 }
-
-const CUT_OFF: Duration = Duration::from_secs(1);

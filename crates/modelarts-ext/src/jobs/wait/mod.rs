@@ -1,4 +1,4 @@
-//! Waiting for a job to end.
+//! Waiting for the end of one job or of many.
 
 pub(crate) mod all;
 pub(crate) mod outcome;
@@ -21,7 +21,7 @@ use crate::{
     jobs::{
         job::Job,
         polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
-        wait::outcome::{Outcome, outcome},
+        wait::outcome::{Outcome, job_outcome},
     },
     pagination::page::PageStream,
 };
@@ -42,13 +42,13 @@ pub struct Observation {
 
 /// The end of a wait.
 #[derive(Clone, Debug)]
-pub struct Waited {
+pub struct WaitResult {
     pub(crate) job: Job,
     pub(crate) outcome: Outcome,
     pub(crate) errors: u32,
 }
 
-impl Waited {
+impl WaitResult {
     /// How it ended.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
@@ -80,9 +80,9 @@ impl Waited {
 /// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
 /// Whoever starts a job again that has ended waits for it again, too.
 ///
-/// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
+/// When the job has ended, the one that the wait was begun from is as [`WaitResult::job`] is: no
 /// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
-/// wait it is as before; take [`Waited::job`] then, or [refresh](Job::refresh) it.
+/// wait it is as before; take [`WaitResult::job`] then, or [refresh](Job::refresh) it.
 ///
 /// Answers that fail in passing are passed over and counted, for up to a quarter of an
 /// hour without a good one.
@@ -90,9 +90,9 @@ impl Waited {
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
-    /// The same, as it was given.
-    handle: Job,
-    pace: PollInterval,
+    /// The job as the caller gave it.
+    original: Job,
+    interval: PollInterval,
     timeout: Option<Duration>,
     until: Option<Predicate>,
 }
@@ -108,17 +108,20 @@ impl fmt::Debug for Wait {
     }
 }
 
-impl Wait {
-    pub(crate) fn new(job: Job) -> Self {
-        Self {
-            handle: job.clone(),
-            job,
-            pace: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
+impl Job {
+    /// Waits until the job ends. This job then is as it was at its end.
+    pub fn wait(&self) -> Wait {
+        Wait {
+            original: self.clone(),
+            job: self.clone(),
+            interval: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
             until: None,
         }
     }
+}
 
+impl Wait {
     /// Ends the wait after this long, with [`Outcome::TimedOut`], even while the service
     /// does not answer; the job is then as it was seen last. Default: never.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -130,7 +133,7 @@ impl Wait {
     /// longer from look to look, up to `longest`. Default 1 to 30 seconds; both are a day
     /// at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.pace = PollInterval::new(shortest, longest);
+        self.interval = PollInterval::new(shortest, longest);
         self
     }
 
@@ -148,34 +151,34 @@ impl Wait {
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn until(mut self, holds: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
-        self.until = Some(Arc::new(holds));
+    pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
+        self.until = Some(Arc::new(condition));
         self
     }
 
     /// What the wait sees: the job as it is, each change of its phase, the end.
     #[must_use]
     pub fn observe(self) -> PageStream<Observation> {
-        let watch = Watch {
+        let state = WaitState {
             deadline: Deadline::new(&**self.job.client().clock(), self.timeout),
-            seen: None,
-            patience: ErrorTolerance::default(),
+            last_phases: None,
+            tolerance: ErrorTolerance::default(),
             wait: self,
         };
-        stream::try_unfold(Some(watch), |state| async move {
-            let Some(mut watch) = state else {
+        stream::try_unfold(Some(state), |state| async move {
+            let Some(mut state) = state else {
                 return Ok(None);
             };
-            let observation = watch.next().await?;
+            let observation = state.next().await?;
             let more = observation.outcome.is_none();
-            Ok(Some((observation, more.then_some(watch))))
+            Ok(Some((observation, more.then_some(state))))
         })
         .boxed()
     }
 }
 
 impl IntoFuture for Wait {
-    type Output = Result<Waited, Error>;
+    type Output = Result<WaitResult, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -183,7 +186,7 @@ impl IntoFuture for Wait {
             let mut observations = self.observe();
             while let Some(observation) = observations.try_next().await? {
                 if let Some(outcome) = observation.outcome {
-                    return Ok(Waited {
+                    return Ok(WaitResult {
                         job: observation.job,
                         outcome,
                         errors: observation.errors,
@@ -195,54 +198,59 @@ impl IntoFuture for Wait {
     }
 }
 
-/// Where a wait stands.
-struct Watch {
+/// The state of a wait.
+struct WaitState {
     wait: Wait,
     deadline: Deadline,
-    seen: Option<(Phase, Option<SecondaryPhase>)>,
-    patience: ErrorTolerance,
+    last_phases: Option<(Phase, Option<SecondaryPhase>)>,
+    tolerance: ErrorTolerance,
 }
 
-impl Watch {
+impl WaitState {
     /// Looks until there is something to tell.
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = self.wait.job.client().clock().clone();
         loop {
-            if let Some(pause) = self.wait.pace.pause() {
-                let pause = self.patience.pause(pause);
+            if let Some(pause) = self.wait.interval.pause() {
+                let pause = self.tolerance.pause(pause);
                 let left = self.deadline.left(&*clock);
                 clock
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
-            let look = self.wait.job.refresh();
-            match self.deadline.keep(&*clock, look).await {
+            let refresh = self.wait.job.refresh();
+            match self.deadline.keep(&*clock, refresh).await {
                 None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
-                Some(Ok(())) => self.patience.reset(),
+                Some(Ok(())) => self.tolerance.reset(),
                 Some(Err(error)) if error.is_gone() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.patience.tolerate(error, &*clock)?;
-                    self.wait.pace.back_off();
+                    self.tolerance.tolerate(error, &*clock)?;
+                    self.wait.interval.back_off();
                     continue;
                 }
             }
             let job = &self.wait.job;
-            let outcome = match self.wait.until.as_ref().is_some_and(|holds| holds(job)) {
+            let outcome = match self
+                .wait
+                .until
+                .as_ref()
+                .is_some_and(|condition| condition(job))
+            {
                 true => Some(Outcome::Reached),
-                false => outcome(job, &self.deadline).await,
+                false => job_outcome(job, &self.deadline).await,
             };
-            let now_seen = (job.phase(), job.secondary_phase().cloned());
-            let changed = self.seen.as_ref() != Some(&now_seen);
+            let phases = (job.phase(), job.secondary_phase().cloned());
+            let changed = self.last_phases.as_ref() != Some(&phases);
             if changed {
-                self.seen = Some(now_seen);
-                self.wait.pace.reset();
+                self.last_phases = Some(phases);
+                self.wait.interval.reset();
             } else {
-                self.wait.pace.back_off();
+                self.wait.interval.back_off();
             }
             if outcome.is_some() {
-                self.wait.handle.keep_end(job);
+                self.wait.original.record_end(job);
             }
             if changed || outcome.is_some() {
                 return Ok(self.observation(clock.now(), outcome));
@@ -255,7 +263,7 @@ impl Watch {
             job: self.wait.job.clone(),
             outcome,
             at,
-            errors: self.patience.errors,
+            errors: self.tolerance.errors,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a job ended.
+//! `Outcome`: how a job, or the wait for it, ended.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub enum TerminatedBy {
 }
 
 /// How a job ended, if it has. Who stopped it is asked for until the deadline.
-pub(crate) async fn outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
+pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
@@ -77,7 +77,7 @@ pub(crate) async fn outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
         }
         Phase::Terminated => Some(Outcome::Terminated {
             by: deadline
-                .keep(&**job.client().clock(), terminated_by(job))
+                .keep(&**job.client().clock(), fetch_terminated_by(job))
                 .await
                 .unwrap_or(TerminatedBy::Unknown),
         }),
@@ -89,7 +89,7 @@ pub(crate) async fn outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
 }
 
 /// The status of a job does not say who stopped it; its events do.
-async fn terminated_by(job: &Job) -> TerminatedBy {
+async fn fetch_terminated_by(job: &Job) -> TerminatedBy {
     let mut newest = job.events().newest_first().stream().take(100);
     // An answer that fails costs this detail, and not the outcome.
     while let Ok(Some(event)) = newest.try_next().await {

@@ -1,0 +1,40 @@
+//! `TrainingJobs`: the handle of the training jobs of a project.
+
+use crate::{client::Client, error::Error, jobs::job::Job};
+
+impl Client {
+    /// The training jobs of the project.
+    #[must_use]
+    pub fn training_jobs(&self) -> TrainingJobs {
+        TrainingJobs {
+            client: self.clone(),
+        }
+    }
+}
+
+/// The training jobs of a project.
+#[derive(Clone, Debug)]
+pub struct TrainingJobs {
+    client: Client,
+}
+
+impl TrainingJobs {
+    /// Gets a job with its details.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] when there is no such job.
+    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
+        let id = id.as_ref();
+        let id = id.parse().map_err(|_| {
+            Error::invalid(format!(
+                "the job id {id:?} is wrong; it has 1 to 128 letters, digits, and -_.~, and does \
+                 not begin with a dot"
+            ))
+        })?;
+        Job::fetch(self.client.clone(), id).await
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
