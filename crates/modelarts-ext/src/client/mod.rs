@@ -13,6 +13,7 @@ use std::{
 
 use modelarts_api::{Context, ResponseValue, types};
 
+use crate::transport::deadline::Deadline;
 use crate::{
     client::{
         builder::ClientBuilder,
@@ -21,7 +22,7 @@ use crate::{
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind},
-    jobs::{job::TrainingJobs, polling::deadline::Deadline},
+    jobs::job::TrainingJobs,
     pagination::offset::DetectedOffsets,
     transport::{HttpTransport, call::Record, retry::RetryPolicy},
 };

@@ -15,8 +15,8 @@ use crate::{
     },
     credentials::{
         ProviderContext,
+        auth_server::{self, AuthServer},
         chain::{self, Hints, Search},
-        iam::{self, AuthServer},
     },
     error::Error,
     http::tls,
@@ -295,7 +295,7 @@ impl ResolvedConfig {
         };
         let iam = AuthServer::new("IAM", address)?;
         let name = self.project.name.as_deref().or(self.region.as_deref());
-        iam::find_project(&iam, &sender.tools, &credentials, &sender.signing, name).await
+        auth_server::find_project(&iam, &sender.tools, &credentials, &sender.signing, name).await
     }
 }
 

@@ -11,8 +11,8 @@ use reqwest::{
 };
 
 use crate::{
-    credentials::{Credentials, Kind, secret_mask::Secrets},
-    error::Error,
+    credentials::{Credentials, Kind},
+    error::{Error, mask::Secrets},
     http::signing,
     transport::{HttpTransport, call::Record},
 };

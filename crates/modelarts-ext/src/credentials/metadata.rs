@@ -9,8 +9,8 @@ use crate::{
     client::resolve::is_loopback,
     credentials::{
         ProviderContext,
+        auth_server::{AuthReply, AuthServer, shown},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthReply, AuthServer, shown},
     },
     error::Error,
 };

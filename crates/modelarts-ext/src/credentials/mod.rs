@@ -1,16 +1,15 @@
 //! Who is asking.
 
+pub(crate) mod auth_server;
 pub(crate) mod authenticate;
 pub(crate) mod cache;
 pub(crate) mod chain;
 mod clouds_yaml;
-pub(crate) mod iam;
 pub(crate) mod metadata;
 pub(crate) mod oidc;
 pub(crate) mod password;
 mod profile_file;
 pub(crate) mod rejection;
-pub(crate) mod secret_mask;
 
 use std::{fmt, sync::Arc};
 

@@ -9,8 +9,8 @@ use crate::{
     config::environment,
     credentials::{
         ProviderContext,
+        auth_server::{AuthServer, shown},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthServer, shown},
     },
     error::{Error, ErrorKind},
 };

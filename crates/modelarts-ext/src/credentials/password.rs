@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::{
     credentials::{
         Credentials, ProviderContext,
+        auth_server::{AuthServer, shown},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthServer, shown},
     },
     error::Error,
 };

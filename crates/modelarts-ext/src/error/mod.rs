@@ -3,15 +3,14 @@
 pub(crate) mod codes;
 #[cfg(test)]
 mod codes_tests;
+pub(crate) mod mask;
 pub(crate) mod violation;
 
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::{
-    credentials::secret_mask::Mask, error::violation::Violation, pagination::position::Position,
-};
+use crate::{error::mask::Mask, error::violation::Violation, pagination::position::Position};
 
 /// A failed call: its cause, and all that is known about it.
 ///

@@ -8,7 +8,7 @@ use reqwest::{
 };
 
 use crate::{
-    credentials::secret_mask::Secrets,
+    error::mask::Secrets,
     error::{Error, ErrorKind},
     transport::{HttpTransport, connector::ConnectorError, retry::Attempt},
 };

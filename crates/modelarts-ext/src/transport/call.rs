@@ -16,8 +16,8 @@ use modelarts_api::{decode::Observer, lenient::Dropped};
 
 use crate::{
     clock::{Clock, since},
-    credentials::secret_mask::{Mask, Secrets},
     error::Call,
+    error::mask::{Mask, Secrets},
 };
 
 tokio::task_local! {

@@ -5,6 +5,7 @@ pub(crate) mod attempt;
 pub(crate) mod call;
 pub(crate) mod call_accessors;
 pub mod connector;
+pub(crate) mod deadline;
 pub(crate) mod retry;
 mod retry_budget;
 
@@ -26,17 +27,17 @@ use reqwest::{
 };
 use tracing::{Instrument, Span};
 
+use crate::error::mask::Secrets;
+use crate::transport::deadline::Deadline;
 use crate::{
     clock::{Clock, since},
     credentials::{
         ProvideCredentials, ProviderContext,
         authenticate::Used,
         rejection::{self, Refusal},
-        secret_mask::Secrets,
     },
     error::{Error, ErrorKind},
     http::signing::SigningScheme,
-    jobs::polling::deadline::Deadline,
     transport::{
         attempt::{AttemptError, request_id},
         call::{Record, Watch},

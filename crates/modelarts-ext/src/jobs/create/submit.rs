@@ -14,11 +14,12 @@ use futures::TryStreamExt;
 use modelarts_api::types::TrainingJob;
 use serde_json::Value;
 
+use crate::transport::deadline::Deadline;
 use crate::{
     client::Client,
     clock::since,
     error::Error,
-    jobs::{create::create_call, filter::Filter, job::Job, polling::deadline::Deadline},
+    jobs::{create::create_call, filter::Filter, job::Job},
     transport::call::Record,
     validation::{json_path::Located, obs_path::ObsPath},
 };

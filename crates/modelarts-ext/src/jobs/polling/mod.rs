@@ -1,6 +1,5 @@
-//! Repeated requests: their interval, their errors, their deadline and their end.
+//! Repeated requests: their interval, their errors and their end.
 
-pub(crate) mod deadline;
 pub(crate) mod end;
 pub(crate) mod interval;
 pub(crate) mod tolerance;

@@ -10,6 +10,7 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::{BoxFuture, types::Phase};
 
+use crate::transport::deadline::Deadline;
 use crate::{
     client::Client,
     error::Error,
@@ -17,7 +18,7 @@ use crate::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
         job::Job,
         list::ListJobs,
-        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::{
             Waited,
             outcome::{Outcome, outcome},

@@ -16,11 +16,12 @@ use modelarts_api::{
     types::{Phase, SecondaryPhase},
 };
 
+use crate::transport::deadline::Deadline;
 use crate::{
     error::Error,
     jobs::{
         job::Job,
-        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::outcome::{Outcome, outcome},
     },
     pagination::page::PageStream,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::jobs::{events::kind::EventKind, job::Job, polling::deadline::Deadline};
+use crate::jobs::{events::kind::EventKind, job::Job};
+use crate::transport::deadline::Deadline;
 
 /// How a job ended, or why the wait did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,12 +19,12 @@ use reqwest::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::error::mask::{Mask, signature};
 use crate::{
     client::resolve::is_loopback,
     credentials::{
         Credentials, Kind, ProviderContext,
         rejection::{self, Refusal},
-        secret_mask::{Mask, signature},
     },
     error::{Call, Error, ErrorKind, chain},
     http::signing::{self, SigningScheme},
