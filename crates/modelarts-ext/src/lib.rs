@@ -54,7 +54,7 @@
 //!     let login = Password::new("https://iam.eu-de.otc.t-systems.com", "alice", "her password")
 //!         .domain("OTC00000000001000000001")
 //!         .project("eu-de");
-//!     Client::builder().region("eu-de").credentials(login.renewing()).connect().await
+//!     Client::builder().region("eu-de").credentials(login.into_provider()).connect().await
 //! }
 //! ```
 //!
@@ -340,7 +340,7 @@ pub use catalog::list::List;
 pub use catalog::trials::Trial;
 pub use client::Client;
 pub use client::builder::ClientBuilder;
-pub use client::response::Answer;
+pub use client::response::Response;
 pub use clock::Clock;
 pub use clock::SystemClock;
 pub use config::cloud::Cloud;

@@ -1,12 +1,12 @@
-//! What the codes of the service mean, and what to do about them.
+//! Names of the service's error codes, and advice for each.
 //!
 //! The names are those of the error table in the public API reference, or say what it says
 //! where they are not known; the advice is ours. Some codes mean different things with
 //! different statuses.
 
-/// A code that is known.
+/// The name and the advice of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CodeInfo {
     /// The name in the service's error table, such as `TrainingJobNotFound`.
     pub(crate) name: &'static str,
     /// One sentence on what to do.
@@ -14,18 +14,18 @@ pub(crate) struct Known {
 }
 
 /// Looks a code up. `status` is the HTTP status that came with it.
-pub(crate) fn lookup(code: &str, status: Option<u16>) -> Option<Known> {
-    let gateway = of_gateway(code);
+pub(crate) fn lookup(code: &str, status: Option<u16>) -> Option<CodeInfo> {
+    let gateway = gateway_number(code);
     let table = if gateway.is_some() { GATEWAY } else { SERVICE };
     let number = gateway.or_else(|| code.strip_prefix("ModelArts."))?;
     table
         .iter()
         .find(|row| row.0 == number && (row.1 == 0 || Some(row.1) == status))
-        .map(|(_, _, name, advice)| Known { name, advice })
+        .map(|(_, _, name, advice)| CodeInfo { name, advice })
 }
 
 /// The number of a code of the gateway. Dedicated ones call theirs APIG and APIC.
-pub(crate) fn of_gateway(code: &str) -> Option<&str> {
+pub(crate) fn gateway_number(code: &str) -> Option<&str> {
     ["APIGW.", "APIG.", "APIC."]
         .into_iter()
         .find_map(|prefix| code.strip_prefix(prefix))
@@ -802,7 +802,7 @@ mod tests {
 
     #[test]
     fn codes_are_found_with_their_status() {
-        let name = |code, status| lookup(code, status).map(|known| known.name);
+        let name = |code, status| lookup(code, status).map(|info| info.name);
         assert_eq!(
             name("ModelArts.2775", Some(400)),
             Some("TrainingJobNotFound")

@@ -9,7 +9,7 @@ use std::{
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 
 use crate::{
-    client::{Client, response::Answer},
+    client::{Client, response::Response},
     clock::from_epoch_millis,
     error::Error,
     jobs::{
@@ -20,7 +20,7 @@ use crate::{
         logs::Logs,
         wait::{Wait, all::WaitAll},
     },
-    transport::{call::CallInfo, call_accessors::accessors},
+    transport::call::{CallInfo, call_accessors},
 };
 
 /// With these codes the service refuses to stop a job that is not in a phase for it, or
@@ -104,8 +104,8 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn new(answer: Answer<TrainingJob>) -> Arc<Self> {
-        let told = answer.told();
+    fn new(answer: Response<TrainingJob>) -> Arc<Self> {
+        let told = answer.call();
         Self::of(Arc::from(answer.into_boxed()), told)
     }
 
@@ -229,7 +229,7 @@ impl Job {
         &self.newest().details
     }
 
-    accessors!(newest().told);
+    call_accessors!(newest().told);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
     /// job is from a list; see [`Page::raw`](crate::pagination::page::Page::raw) then.
@@ -287,8 +287,12 @@ impl Job {
     /// [`Error::is_conflict`] when the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let stopped = deadline.keep(&**self.client.clock(), self.stop()).await;
-        stopped.unwrap_or_else(|| Err(deadline.passed("the job was being stopped").uncertain()))
+        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
+        stopped.unwrap_or_else(|| {
+            Err(deadline
+                .timeout_error("the job was being stopped")
+                .with_uncertainty())
+        })
     }
 
     async fn stop(&self) -> Result<Job, Error> {
@@ -341,7 +345,7 @@ impl Job {
     }
 
     /// The same job as it is by this answer.
-    fn now(&self, answer: Answer<TrainingJob>) -> Self {
+    fn now(&self, answer: Response<TrainingJob>) -> Self {
         Self {
             client: self.client.clone(),
             id: self.id.clone(),
@@ -389,7 +393,7 @@ pub(crate) fn parse_id(id: &str) -> Result<types::TrainingJobId, Error> {
 pub(crate) async fn show(
     client: &Client,
     id: &types::TrainingJobId,
-) -> Result<Answer<TrainingJob>, Error> {
+) -> Result<Response<TrainingJob>, Error> {
     let answer = client
         .call(|api| {
             api.show_training_job_details()
@@ -405,9 +409,9 @@ pub(crate) async fn show(
 fn about(
     client: &Client,
     id: &types::TrainingJobId,
-    answer: Answer<TrainingJob>,
-) -> Result<Answer<TrainingJob>, Error> {
-    answer.about(client, "metadata.id", id, |job| {
+    answer: Response<TrainingJob>,
+) -> Result<Response<TrainingJob>, Error> {
+    answer.require_match(client, "metadata.id", id, |job| {
         job.metadata.as_ref()?.id.as_deref()
     })
 }

@@ -260,7 +260,7 @@ impl Source for JobPages {
                 })
                 .await?;
             let mut dropped = answer.dropped().rows;
-            let told = answer.told();
+            let told = answer.call();
             let of_row = Arc::new(told.without_body());
             let answer = answer.into_inner();
             let found = answer.items.len();

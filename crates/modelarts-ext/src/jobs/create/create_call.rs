@@ -15,7 +15,7 @@ use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
-    client::{Client, response::Answer},
+    client::{Client, response::Response},
     error::Error,
     transport::call::Record,
 };
@@ -31,7 +31,7 @@ pub(crate) async fn send(
     client: &Client,
     body: &Value,
     record: &Arc<Record>,
-) -> Result<Answer<TrainingJob>, Error> {
+) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api

@@ -14,13 +14,12 @@ use futures::TryStreamExt;
 use modelarts_api::types::TrainingJob;
 use serde_json::Value;
 
-use crate::transport::deadline::Deadline;
 use crate::{
     client::Client,
     clock::since,
     error::Error,
     jobs::{create::create_call, filter::Filter, job::Job},
-    transport::call::Record,
+    transport::{call::Record, deadline::Deadline},
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
@@ -49,14 +48,16 @@ pub(crate) async fn create(
     let mut lost: Option<Error> = None;
     for sent in 1.. {
         let record = Arc::default();
-        let error = match deadline.keep(clock, send(client, body, &record)).await {
+        let error = match deadline.run(clock, send(client, body, &record)).await {
             Some(Ok(job)) => return Ok(job),
             Some(Err(error)) => error,
             None => {
-                let call = record.take().call();
-                let error = deadline.passed("the job was being sent").in_call(call);
+                let call = record.take().summary();
+                let error = deadline
+                    .timeout_error("the job was being sent")
+                    .with_call(call);
                 return Err(match lost {
-                    Some(lost) => unsettled(error.after(lost), name),
+                    Some(lost) => unsettled(error.after_uncertain(lost), name),
                     None if error.is_uncertain() => unsettled(error, name),
                     None => error.with_solution(Some("it was not sent".into())),
                 });
@@ -69,7 +70,7 @@ pub(crate) async fn create(
         }
         let refused_at = clock.now();
         let found = find(client, name, body, started, exists);
-        match deadline.keep(clock, found).await {
+        match deadline.run(clock, found).await {
             Some(Ok(Found::Ours(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
             Some(Ok(Found::Another)) if exists => return Err(error),
@@ -85,8 +86,9 @@ pub(crate) async fn create(
             }
             Some(Err(_)) => return Err(unsettled(lost.unwrap_or(error), name)),
             None => {
-                let late = deadline.passed("a job was looked for whose create had been lost");
-                return Err(unsettled(late.after(lost.unwrap_or(error)), name));
+                let late =
+                    deadline.timeout_error("a job was looked for whose create had been lost");
+                return Err(unsettled(late.after_uncertain(lost.unwrap_or(error)), name));
             }
         }
         // The searches took a part of what the service asked to wait.
@@ -96,7 +98,7 @@ pub(crate) async fn create(
             && sent < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
-            && client.pay_retry();
+            && client.take_retry();
         if !again {
             let times = match sent {
                 1 => "once".to_owned(),
@@ -124,16 +126,16 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
     let answer = create_call::send(client, body, record).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
-        name => answer.about(client, "metadata.name", name, |job| {
+        name => answer.require_match(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let told = answer.told();
-    Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::no_id)
+    let told = answer.call();
+    Job::from_details(client.clone(), answer.into_boxed(), told).ok_or_else(Error::missing_id)
 }
 
 fn unsettled(error: Error, name: &str) -> Error {
-    error.uncertain().with_solution(Some(format!(
+    error.with_uncertainty().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
 }
@@ -178,7 +180,7 @@ async fn find(
         }
         let mut jobs = list.stream();
         // By the clock of the service, which may just have been found out.
-        let started = client.time_there(started);
+        let started = client.service_time(started);
         while let Some(job) = jobs.try_next().await? {
             // Where each answer is there at once, nothing else would look at the time.
             tokio::task::yield_now().await;

@@ -280,7 +280,7 @@ impl Source for Events {
                 })
                 .await?;
             let dropped = answer.dropped().rows;
-            let told = answer.told();
+            let told = answer.call();
             let answer = answer.into_inner();
             Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),

@@ -197,7 +197,7 @@ enum Reader {
 
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        let numbers = logs.job.client().cloud().numbers_lines();
+        let numbers = logs.job.client().cloud().has_line_numbers();
         let reader = match logs.access {
             Some(LogAccess::LineNumbers) => Reader::Lines(LineReader::default()),
             None if numbers => Reader::Lines(LineReader::default()),

@@ -1,4 +1,4 @@
-//! Repeated requests: their interval, their errors and their end.
+//! Polling: the interval, the tolerance of errors, and the end of what is followed.
 
 pub(crate) mod end;
 pub(crate) mod interval;

@@ -10,7 +10,6 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::{BoxFuture, types::Phase};
 
-use crate::transport::deadline::Deadline;
 use crate::{
     client::Client,
     error::Error,
@@ -25,6 +24,7 @@ use crate::{
         },
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// The phases of jobs that have not ended.
@@ -172,7 +172,7 @@ impl Rounds {
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
-            let look = deadline.keep(&*clock, self.look()).await;
+            let look = deadline.run(&*clock, self.look()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
                 if let Some(outcome) = outcome(&job, &deadline).await {

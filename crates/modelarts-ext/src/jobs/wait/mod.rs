@@ -16,7 +16,6 @@ use modelarts_api::{
     types::{Phase, SecondaryPhase},
 };
 
-use crate::transport::deadline::Deadline;
 use crate::{
     error::Error,
     jobs::{
@@ -25,6 +24,7 @@ use crate::{
         wait::outcome::{Outcome, outcome},
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// What a wait saw.
@@ -217,7 +217,7 @@ impl Watch {
                     .await;
             }
             let look = self.wait.job.refresh();
-            match self.deadline.keep(&*clock, look).await {
+            match self.deadline.run(&*clock, look).await {
                 None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
                 Some(Ok(())) => self.patience.reset(),
                 Some(Err(error)) if error.is_gone() => {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::jobs::{events::kind::EventKind, job::Job};
-use crate::transport::deadline::Deadline;
+use crate::{
+    jobs::{events::kind::EventKind, job::Job},
+    transport::deadline::Deadline,
+};
 
 /// How a job ended, or why the wait did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub(crate) async fn outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
         }
         Phase::Terminated => Some(Outcome::Terminated {
             by: deadline
-                .keep(&**job.client().clock(), terminated_by(job))
+                .run(&**job.client().clock(), terminated_by(job))
                 .await
                 .unwrap_or(TerminatedBy::Unknown),
         }),
