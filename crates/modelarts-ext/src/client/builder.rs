@@ -83,8 +83,8 @@ impl ClientBuilder {
     /// Credentials come from the first of these that is there. One that is there and
     /// is not good is an error; no other is tried then, as it might be somebody else.
     ///
-    /// 1. an identity token ([`Oidc`](crate::credentials::oidc::Oidc)): `HUAWEICLOUD_OIDC_PROVIDER_URN`,
-    ///    `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
+    /// 1. an identity token ([`Oidc`](crate::credentials::oidc::Oidc)):
+    ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
     ///    `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
     ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
     /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
@@ -115,13 +115,13 @@ impl ClientBuilder {
         Self::default().environment(Environment::of_process())
     }
 
-    /// As [`from_env`](Self::from_env), with these variables and without looking for
+    /// Like [`from_env`](Self::from_env), with these variables and without looking for
     /// files.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// As [`from_env`](Self::from_env), with other surroundings than the process has.
+    /// Like [`from_env`](Self::from_env), with another environment than that of the process.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -161,7 +161,7 @@ impl ClientBuilder {
         self
     }
 
-    /// What requests are authenticated with: [`Credentials`](crate::credentials::Credentials),
+    /// The credentials of requests: [`Credentials`](crate::credentials::Credentials),
     /// or a provider. Nothing else is looked for then.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
         self.credentials = Some(FoundCredentials::unchecked(credentials));
@@ -186,7 +186,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Where time comes from.
+    /// The clock of the client. Default: that of the machine.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -219,8 +219,8 @@ impl ClientBuilder {
     }
 
     /// How long a method may take that makes several calls, all of them together, such as
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm and looks
-    /// for a job whose create was lost. Default 5 minutes. An answer that is there when the
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm
+    /// and looks for a job whose create was lost. Default 5 minutes. An answer that is there when the
     /// time is over is decoded within the [time limit of its call](Self::timeout). Waits and
     /// streams have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
@@ -228,8 +228,9 @@ impl ClientBuilder {
         self
     }
 
-    /// The cloud whose service it is: [jobs are checked](crate::jobs::create::CreateJob::check) by its
-    /// rules, and [logs are followed](crate::jobs::logs::Logs::follow) by the operations that it has.
+    /// The cloud that the endpoint belongs to:
+    /// [jobs are checked](crate::jobs::create::CreateJob::check) by its rules, and
+    /// [logs are followed](crate::jobs::logs::Logs::follow) by the operations that it has.
     /// Default: the one that `MODELARTS_CLOUD` names in the
     /// [environment](Self::from_env), else the one that the endpoint belongs to; if that is
     /// in neither cloud's domain, such as an emulator on this machine, the one that the

@@ -50,16 +50,17 @@ impl Client {
     /// A client with the settings of the environment; see [`ClientBuilder::from_env`].
     ///
     /// # Errors
-    /// What is missing or wrong, naming the variables.
+    /// A setting that is missing or wrong, with the names of its variables.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().build()
     }
 
-    /// As [`from_env`](Self::from_env), and the id of the project is looked up when the
+    /// Like [`from_env`](Self::from_env), and the id of the project is looked up when the
     /// environment does not say it; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// What is missing or wrong, naming the variables, and why IAM did not say the id.
+    /// A setting that is missing or wrong, with the names of its variables; why IAM did not give
+    /// the id.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
@@ -69,7 +70,7 @@ impl ClientBuilder {
     /// Makes the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// What is missing or wrong.
+    /// A setting that is missing or wrong.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let Some(id) = config.project.id.clone() else {
@@ -87,7 +88,7 @@ impl ClientBuilder {
     /// that is set, else that of the region, else for the only one there is.
     ///
     /// # Errors
-    /// What is missing or wrong; why there are no credentials, or no such project.
+    /// A setting that is missing or wrong; why there are no credentials, or no such project.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let id = match &config.project.id {

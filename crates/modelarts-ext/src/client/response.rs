@@ -63,7 +63,7 @@ impl<T> Response<T> {
         self.call.raw()
     }
 
-    /// What could not be understood and was left out of lists.
+    /// The items of lists that could not be decoded and were left out.
     #[must_use]
     pub fn dropped(&self) -> &Dropped {
         &self.call.dropped

@@ -330,8 +330,8 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let find = |region: &str, value: Option<&'static str>| {
             let environment = Environment::new(move |name| {
-                let known = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE";
-                value.filter(|_| known).map(str::to_owned)
+                let is_set = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE";
+                value.filter(|_| is_set).map(str::to_owned)
             });
             let environment = environment.home(home.path());
             endpoint(Service::ModelArts, region, Some(&environment))

@@ -34,7 +34,7 @@ impl Environment {
     /// and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
-            // What is no text is shown to be set, and refused later.
+            // A value that is no text counts as set, and is rejected later.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
         Self {
@@ -69,7 +69,7 @@ impl Environment {
         self
     }
 
-    /// What is otherwise `/etc`: `openstack/clouds.yaml` is looked for in it.
+    /// The directory that replaces `/etc`: `openstack/clouds.yaml` is looked for in it.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self

@@ -38,7 +38,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Credentials that are good until they are refused.
+    /// Credentials that are valid until they are rejected.
     pub fn new(credentials: Credentials) -> Self {
         Self {
             credentials,
@@ -66,9 +66,9 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
     /// # Errors
-    /// Why there are none. What may pass by itself is an error that
-    /// [`Error::is_retryable`] is true for. An error that carries the HTTP status of a
-    /// refusal is final for five minutes: nobody is asked meanwhile.
+    /// The reason why there are none. A passing one is an error for which
+    /// [`Error::is_retryable`] is true. An error with the HTTP status of a rejection is final for
+    /// five minutes, in which no request is sent.
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
     /// How long before their end credentials are renewed. Of credentials that live
@@ -77,10 +77,10 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
         Duration::from_secs(5 * 60)
     }
 
-    /// What is wrong before anything is sent, if that can be known.
+    /// Checks the settings, as far as that is possible before anything is sent.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first setting that is wrong.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -97,17 +97,18 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
 /// A provider that caches credentials and renews them before they expire.
 ///
 /// * They are renewed when less than [`FetchCredentials::margin`] is left, or when
-///   the service refuses them.
+///   the service rejects them.
 /// * One task renews, however many need credentials. While the old ones are valid the
-///   others go on with them; otherwise all wait for the same answer. Should the
-///   first of them be dropped, another carries on.
+///   others go on with them; otherwise all wait for the same response. If the first of
+///   them is dropped, another one carries on.
 /// * When that fails, or takes ten seconds, the old ones are used as long as they are
 ///   valid. The next try is a minute later, or after a quarter of the time that is left.
-/// * Who answers with `Retry-After` is not asked before that time, or for five minutes.
-/// * A refusal, such as of a wrong password, is given to everyone who asks in the next
-///   five minutes without asking again, so that no account is locked.
+/// * After a response with `Retry-After` no request is sent before that time, or for five
+///   minutes.
+/// * A rejection, such as of a wrong password, is returned to all calls of the next five
+///   minutes without another request, so that no account is locked.
 ///
-/// Clones share what they keep. Time is taken from the clock of the client.
+/// Clones share the credentials. Time is taken from the clock of the client.
 #[derive(Clone)]
 pub struct CachedProvider(Arc<Inner>);
 

@@ -93,7 +93,7 @@ impl Credentials {
             if value.trim().is_empty() {
                 return Err(Error::config(format!("the {name} is empty")));
             }
-            // What is no text in the environment ends as U+FFFD here.
+            // A variable that is no text has U+FFFD here.
             if !value.is_ascii() {
                 return Err(Error::config(format!(
                     "the {name} contains characters that are not ASCII; check how it was copied"
@@ -205,10 +205,10 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// What is wrong before anything is sent, if that can be known.
+    /// Checks the settings, as far as that is possible before anything is sent.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first setting that is wrong.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

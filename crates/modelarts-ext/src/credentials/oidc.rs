@@ -94,8 +94,7 @@ impl Oidc {
         }
     }
 
-    /// What the session is called in the logs of the cloud. Default
-    /// `oidc-sts-session`.
+    /// The name of the session in the logs of the cloud. Default `oidc-sts-session`.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.session = name.into();
         self

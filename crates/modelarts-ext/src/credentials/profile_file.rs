@@ -96,9 +96,9 @@ fn line_number(text: &str, matches: impl Fn(&str) -> bool) -> Option<usize> {
 fn parse(text: &str) -> Result<Ini, String> {
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
-        let good =
+        let is_valid =
             line.is_empty() || line.starts_with(['#', ';', '[']) || line.contains(['=', ':']);
-        if !good {
+        if !is_valid {
             return Err(format!(
                 "line {} is not of the form key = value",
                 number + 1

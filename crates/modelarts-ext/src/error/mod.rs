@@ -302,7 +302,7 @@ impl Error {
         self.0.kind == ErrorKind::Service
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
-                // The first is said of algorithms that do not exist and, by one page, of
+                // The first is documented for algorithms that do not exist and, on one page, for
                 // other wrong values.
                 Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
@@ -328,10 +328,10 @@ impl Error {
 
     /// True if the service has no such operation. Gateways say so in many ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
-        let known = self
+        let is_of_service = self
             .code()
             .is_some_and(|code| code.starts_with("ModelArts."));
-        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
+        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !is_of_service
     }
 
     /// True if the service asks to slow down.
@@ -390,8 +390,8 @@ impl Error {
         }
     }
 
-    /// An input is no directory, which the service under load has said of directories that are
-    /// there. The same code tells of a malformed path or an encrypted bucket: those stay.
+    /// The service says that an input is no directory, as it does under load for directories that
+    /// exist. The same code tells of a malformed path or an encrypted bucket: those stay.
     fn is_directory_not_seen(&self) -> bool {
         self.code() == Some("ModelArts.2791")
             && self
@@ -401,8 +401,8 @@ impl Error {
 
     /// True if the same request would get the same response.
     pub(crate) fn is_final(&self) -> bool {
-        let refused = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
-        self.0.retryable == Some(false) || refused
+        let is_rejection = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
+        self.0.retryable == Some(false) || is_rejection
     }
 
     /// The HTTP status of the answer.
@@ -456,8 +456,7 @@ impl Error {
         self.0.call.attempts
     }
 
-    /// How long the service asks to wait before the next call, as it said with its
-    /// last answer.
+    /// The time to wait before the next call that the service asks for in its last response.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.call.retry_after
@@ -482,7 +481,7 @@ impl Error {
         &self.0.violations
     }
 
-    /// Where a list can be read on with `resume`, when it ended with an error of its own: it
+    /// The position from which a list can be read on with `resume`, when it ended with an error of its own: it
     /// changed too much, or rows are missing at its end.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
@@ -514,10 +513,10 @@ impl fmt::Display for Error {
             }
             _ => f.write_str(&inner.message)?,
         }
-        let mut facts = Vec::new();
-        facts.extend(inner.code.clone());
-        facts.extend(inner.status.map(|status| format!("HTTP {status}")));
-        facts.extend(
+        let mut details = Vec::new();
+        details.extend(inner.code.clone());
+        details.extend(inner.status.map(|status| format!("HTTP {status}")));
+        details.extend(
             inner
                 .call
                 .request_id
@@ -525,10 +524,10 @@ impl fmt::Display for Error {
                 .map(|id| format!("request id {id}")),
         );
         if inner.call.attempts > 1 {
-            facts.push(format!("{} attempts", inner.call.attempts));
+            details.push(format!("{} attempts", inner.call.attempts));
         }
-        if !facts.is_empty() {
-            write!(f, " ({})", facts.join(", "))?;
+        if !details.is_empty() {
+            write!(f, " ({})", details.join(", "))?;
         }
         if let Some(advice) = self.advice() {
             write!(f, "; {}", advice.trim().trim_end_matches('.'))?;

@@ -44,8 +44,8 @@ impl SigningScheme {
             return Ok(());
         };
         for (name, value) in [("region", region), ("service", service)] {
-            let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-            if !value.chars().all(good) {
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if !value.chars().all(is_allowed) {
                 return Err(Error::config(format!(
                     "the {name} of the signature is {value:?}; only letters, digits, '-', '_' \
                      and '.' can be in it"
@@ -321,7 +321,7 @@ mod tests {
             .map(|(name, value)| (name.clone(), text(value)))
             .collect();
         let mut set = |name: &str, value: String| {
-            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
             headers.push((name.to_owned(), value));
         };
         if let Some(project) = vector.get("project_id").and_then(Value::as_str) {
@@ -334,7 +334,7 @@ mod tests {
         let has = |headers: &[(String, String)], name: &str| {
             headers
                 .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(name))
+                .any(|(other, _)| other.eq_ignore_ascii_case(name))
         };
         if !has(&headers, "Host") {
             headers.push(("Host".into(), text(&vector["host"])));

@@ -58,11 +58,11 @@ impl DetectedOffset {
     }
 
     pub(crate) fn set(&self, offset: Offset) {
-        let known = match OffsetUnit::of(offset) {
+        let unit = match OffsetUnit::of(offset) {
             Some(OffsetUnit::Pages) => PAGES,
             Some(OffsetUnit::Records) => RECORDS,
             None => return,
         };
-        self.0.store(known, Ordering::Relaxed);
+        self.0.store(unit, Ordering::Relaxed);
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pagination::offset::OffsetUnit;
 
-/// The position at which reading a list stopped. It can be stored with serde, and given to `resume` of the
-/// same list with the same conditions, in another process and on another day.
+/// The position at which reading a list stopped. It can be stored with serde, and given to
+/// `resume` of the same list with the same conditions, in another process and on another day.
 ///
 /// It holds the last few rows that were read, or their ids, because numbers of rows
 /// mean nothing in a list that changes.

@@ -358,7 +358,7 @@ impl HttpTransport {
     }
 }
 
-/// What an attempt was sent with.
+/// The secrets and the clock of an attempt that was sent.
 struct Sent {
     secrets: Secrets,
     /// The seconds by which the clock of the gateway was taken to be ahead.
@@ -391,7 +391,7 @@ fn is_uncertain(result: AttemptResult) -> bool {
         AttemptResult::Response(status) => match status {
             StatusCode::REQUEST_TIMEOUT => true,
             StatusCode::NOT_IMPLEMENTED => false,
-            // Of a success the body tells, of a refusal too; see `Error::is_uncertain`. All
+            // The body of a success or a rejection decides; see `Error::is_uncertain`. All
             // others may have come too late, or from something between here and the service.
             status => !status.is_success() && !status.is_client_error(),
         },
