@@ -232,7 +232,7 @@ fn modelarts(region: &str) -> Option<String> {
 }
 
 /// The address of IAM in a region, by the tables.
-pub(crate) fn iam(region: &str) -> Option<String> {
+pub(super) fn iam(region: &str) -> Option<String> {
     let address = match region {
         _ if OTC_IAM.contains(&region) => format!("https://iam.{region}.otc.t-systems.com"),
         "eu-ch2" => "https://iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),

@@ -81,7 +81,7 @@ impl Auth {
 }
 
 /// Looks for the cloud that `OS_CLOUD` names.
-pub(crate) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
+pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match environment.get(CLOUD) {
         Some(name) => find(environment, hints, Some(&name)),
         None => Ok(Lookup::not_found(format!("{CLOUD}: not set"))),
@@ -89,7 +89,7 @@ pub(crate) fn find_named(environment: &Environment, hints: &Hints) -> Result<Loo
 }
 
 /// Looks for a file with one cloud.
-pub(crate) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
+pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     find(environment, hints, None)
 }
 

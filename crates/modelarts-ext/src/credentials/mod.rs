@@ -29,10 +29,10 @@ use crate::{clock::Clock, error::Error, http::tls};
 
 /// Credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
 #[derive(Clone)]
-pub struct Credentials(pub(crate) Arc<CredentialKind>);
+pub struct Credentials(Arc<CredentialKind>);
 
 #[derive(PartialEq, Eq)]
-pub(crate) enum CredentialKind {
+enum CredentialKind {
     Keys {
         access_key: String,
         secret_key: String,
@@ -73,7 +73,7 @@ impl Credentials {
     }
 
     /// Checks that they can be sent.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let parts: &[(&str, &str)] = match &*self.0 {
             CredentialKind::Keys {
                 access_key,
@@ -159,7 +159,7 @@ impl ProviderContext {
 
     /// The HTTP client for an address. What is not encrypted, which is only admitted
     /// on this machine, is never sent to a proxy.
-    pub(crate) fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+    fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
         if url.scheme() == "https" {
             return Ok(self.http.clone());
         }

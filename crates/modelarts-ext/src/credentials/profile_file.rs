@@ -19,7 +19,7 @@ const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
 const SECTION: &str = "basic";
 
 /// Looks for credentials in `~/.huaweicloud/credentials`.
-pub(crate) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
+pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     let (path, named) = match (environment.get(FILE), &environment.home) {
         (Some(path), _) => (PathBuf::from(path), true),
         (None, Some(home)) => (home.join(".huaweicloud/credentials"), false),

@@ -51,7 +51,7 @@ pub(crate) struct FoundCredentials {
 
 impl FoundCredentials {
     /// Checks the credentials; an error names `place`.
-    pub(crate) fn new(
+    pub(super) fn new(
         place: impl fmt::Display,
         credentials: impl ProvideCredentials,
     ) -> Result<Self, Error> {
@@ -78,14 +78,14 @@ impl FoundCredentials {
 }
 
 /// The result of looking at one source.
-pub(crate) enum Lookup {
+pub(super) enum Lookup {
     Found(Box<FoundCredentials>),
     /// There are none; the text says why.
     NotFound(String),
 }
 
 impl Lookup {
-    pub(crate) fn not_found(why: impl Into<String>) -> Self {
+    pub(super) fn not_found(why: impl Into<String>) -> Self {
         Self::NotFound(why.into())
     }
 }

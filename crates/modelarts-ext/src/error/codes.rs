@@ -6,15 +6,15 @@
 
 /// The name and the advice of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CodeInfo {
+pub(super) struct CodeInfo {
     /// The name in the service's error table, such as `TrainingJobNotFound`.
-    pub(crate) name: &'static str,
+    pub(super) name: &'static str,
     /// One sentence on what to do.
-    pub(crate) advice: &'static str,
+    pub(super) advice: &'static str,
 }
 
 /// Looks a code up. `status` is the HTTP status that came with it.
-pub(crate) fn lookup(code: &str, status: Option<u16>) -> Option<CodeInfo> {
+pub(super) fn lookup(code: &str, status: Option<u16>) -> Option<CodeInfo> {
     let gateway = gateway_number(code);
     let table = if gateway.is_some() { GATEWAY } else { SERVICE };
     let number = gateway.or_else(|| code.strip_prefix("ModelArts."))?;

@@ -59,7 +59,7 @@ impl SigningScheme {
 /// The header that carries the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
 /// The header that replaces the hash of the body.
-pub(crate) const CONTENT_SHA256: &str = "x-sdk-content-sha256";
+const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
 /// The hash of an empty body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -16,11 +16,11 @@ const BODY_CAP: usize = 64 << 20;
 const ERROR_BODY_CAP: usize = 64 << 10;
 
 /// The reason why an attempt brought no response.
-pub(crate) struct AttemptError {
-    pub(crate) result: AttemptResult,
-    pub(crate) error: Error,
+pub(super) struct AttemptError {
+    pub(super) result: AttemptResult,
+    pub(super) error: Error,
     /// True if another attempt cannot help, as with a wrong certificate.
-    pub(crate) permanent: bool,
+    pub(super) permanent: bool,
 }
 
 /// Waits for the response to a request and reads it to its end. Secrets in a response that is no

@@ -31,7 +31,7 @@ pub(crate) struct Record(Mutex<CallInfo>);
 /// Facts about a call.
 #[derive(Clone, Default)]
 pub(crate) struct CallInfo {
-    pub(crate) operation: Option<&'static str>,
+    pub(super) operation: Option<&'static str>,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) status: Option<u16>,
@@ -42,19 +42,19 @@ pub(crate) struct CallInfo {
     /// The time limit of the call, if it passed while the response was decoded.
     pub(crate) decode_timeout: Option<Duration>,
     /// The secrets of each attempt.
-    pub(crate) secrets: Vec<Secrets>,
+    pub(super) secrets: Vec<Secrets>,
     /// The canonical request of the last signature.
     pub(crate) canonical_request: Option<String>,
     /// The time to wait that the last response asks for.
-    pub(crate) retry_after: Option<Duration>,
+    pub(super) retry_after: Option<Duration>,
     /// True if an attempt may have been executed though there is no response to it. An attempt
     /// that is under way counts.
-    pub(crate) uncertain: bool,
+    pub(super) uncertain: bool,
 }
 
 impl Record {
     /// The record of the call that runs in this task, or an unused one.
-    pub(crate) fn current() -> Arc<Self> {
+    pub(super) fn current() -> Arc<Self> {
         CURRENT.try_with(Arc::clone).unwrap_or_default()
     }
 
@@ -71,7 +71,7 @@ impl Record {
         std::mem::take(&mut *self.lock())
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut CallInfo)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut CallInfo)) {
         change(&mut self.lock());
     }
 
@@ -152,14 +152,14 @@ pub(crate) use call_accessors;
 /// Writes the result of decoding into the record of the call, and ends decoding at the time
 /// limit of the call.
 pub(super) struct DecodeObserver {
-    pub(crate) record: Arc<Record>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(super) record: Arc<Record>,
+    pub(super) clock: Arc<dyn Clock>,
     /// The time at which decoding began, and how long it may take. A clock that was set forward
     /// before must not make a good response late.
-    pub(crate) started: SystemTime,
-    pub(crate) left: Duration,
+    pub(super) started: SystemTime,
+    pub(super) left: Duration,
     /// The time limit of the call.
-    pub(crate) timeout: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Observer for DecodeObserver {

@@ -115,7 +115,7 @@ pub(crate) fn retry_delay(retry_after: Option<Duration>, ceiling: Duration) -> D
 
 /// The result of one attempt, as far as retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AttemptResult {
+pub(super) enum AttemptResult {
     /// A response with this status.
     Response(StatusCode),
     /// No connection was made, so nothing was executed.
@@ -125,7 +125,7 @@ pub(crate) enum AttemptResult {
 }
 
 /// True if a request with this effect may be sent again.
-pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
+pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
         AttemptResult::NotSent => true,

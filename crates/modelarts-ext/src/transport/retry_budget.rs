@@ -13,7 +13,7 @@ const CAPACITY_CALLS: f64 = 100.0;
 /// A token bucket of retries. Calls and time fill it, so that a service in trouble gets
 /// little more than the usual load, however many callers try again.
 #[derive(Debug)]
-pub(crate) struct RetryBudget {
+pub(super) struct RetryBudget {
     per_second: f64,
     per_call: f64,
     state: Mutex<State>,
