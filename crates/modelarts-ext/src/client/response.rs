@@ -28,7 +28,7 @@ impl<T> Response<T> {
         self.value
     }
 
-    /// The call about the call.
+    /// The facts about the call.
     pub(crate) fn call(&self) -> Arc<CallInfo> {
         Arc::clone(&self.call)
     }
