@@ -1,4 +1,4 @@
-//! Time, passed in.
+//! The clock that the client takes time from.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Where the client takes the time from: for signatures, expiry, retries and
-/// waiting. Tests pass a clock of their own, so that nothing really sleeps.
+/// The clock of a client, used for signatures, expiry, retries and waiting. Tests pass one of
+/// their own, so that nothing really sleeps.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// What time it is.
+    /// The current time.
     fn now(&self) -> SystemTime;
 
     /// Waits.
@@ -36,7 +36,7 @@ pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
     clock.now().duration_since(start).unwrap_or_default()
 }
 
-/// Milliseconds since the epoch, as the service counts.
+/// Milliseconds since the epoch, the unit of the service.
 pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
     let signed = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     match time.duration_since(SystemTime::UNIX_EPOCH) {

@@ -54,7 +54,7 @@
 //!     let login = Password::new("https://iam.eu-de.otc.t-systems.com", "alice", "her password")
 //!         .domain("OTC00000000001000000001")
 //!         .project("eu-de");
-//!     Client::builder().region("eu-de").credentials(login.renewing()).connect().await
+//!     Client::builder().region("eu-de").credentials(login.into_provider()).connect().await
 //! }
 //! ```
 //!
@@ -340,7 +340,7 @@ pub use catalog::list::List;
 pub use catalog::trials::Trial;
 pub use client::Client;
 pub use client::builder::ClientBuilder;
-pub use client::response::Answer;
+pub use client::response::Response;
 pub use clock::Clock;
 pub use clock::SystemClock;
 pub use config::cloud::Cloud;
@@ -387,7 +387,7 @@ pub use jobs::metrics::MetricSeries;
 pub use jobs::training_jobs::TrainingJobs;
 pub use jobs::wait::Observation;
 pub use jobs::wait::Wait;
-pub use jobs::wait::WaitResult;
+pub use jobs::wait::Waited;
 pub use jobs::wait::all::WaitAll;
 pub use jobs::wait::outcome::Outcome;
 pub use jobs::wait::outcome::TerminatedBy;

@@ -172,7 +172,7 @@ impl<T: Send + 'static> RowSource<T> {
                     let asking = client.call(|api| ask(&client, api, offset, i64::from(limit)));
                     let answer = asking.await?;
                     let dropped = answer.dropped().rows;
-                    let told = answer.told();
+                    let told = answer.call();
                     let part = part(answer.into_inner());
                     Ok(RawPage {
                         items: part.items,

@@ -1,23 +1,18 @@
-//! How a client is set up.
+//! The builder of a client, with its settings.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types;
 
 use crate::{
-    client::{
-        Client,
-        resolve::{PROJECT, presentable},
-    },
     clock::{Clock, SystemClock},
-    config::{cloud::Cloud, endpoints::Project, environment::Environment},
-    credentials::{ProvideCredentials, chain::Found, metadata::Metadata},
-    error::Error,
-    http::signing::SigningScheme,
+    config::{cloud::Cloud, endpoints::ProjectRef, environment::Environment},
+    credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
+    http::{signing::SigningScheme, url},
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
-/// Sets up a [`Client`].
+/// The settings of a [`Client`](crate::client::Client), and its builder.
 ///
 /// Needed are an endpoint or a region, credentials, and a project, of which
 /// [`connect`](Self::connect) finds out the id. What is set here wins over what the
@@ -25,24 +20,24 @@ use crate::{
 #[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
-    pub(crate) environment: Option<Environment>,
-    pub(crate) endpoint: Option<String>,
-    pub(crate) region: Option<String>,
-    pub(crate) project: Project,
-    pub(crate) iam: Option<String>,
-    pub(crate) credentials: Option<Found>,
-    pub(crate) metadata: Option<Metadata>,
-    pub(crate) signing: SigningScheme,
-    pub(crate) roots: Vec<Vec<u8>>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) retry: RetryPolicy,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) timeout: Duration,
-    pub(crate) overall_timeout: Duration,
-    pub(crate) user_agent: Option<String>,
-    pub(crate) language: Option<types::Language>,
-    pub(crate) cloud: Option<Cloud>,
-    pub(crate) connector: Option<Arc<dyn HttpConnector>>,
+    pub(super) environment: Option<Environment>,
+    pub(super) endpoint: Option<String>,
+    pub(super) region: Option<String>,
+    pub(super) project: ProjectRef,
+    pub(super) iam: Option<String>,
+    pub(super) credentials: Option<FoundCredentials>,
+    pub(super) metadata: Option<Metadata>,
+    pub(super) signing: SigningScheme,
+    pub(super) roots: Vec<Vec<u8>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) retry: RetryPolicy,
+    pub(super) connect_timeout: Duration,
+    pub(super) timeout: Duration,
+    pub(super) overall_timeout: Duration,
+    pub(super) user_agent: Option<String>,
+    pub(super) language: Option<types::Language>,
+    pub(super) cloud: Option<Cloud>,
+    pub(super) connector: Option<Arc<dyn HttpConnector>>,
 }
 
 impl Default for ClientBuilder {
@@ -51,7 +46,7 @@ impl Default for ClientBuilder {
             environment: None,
             endpoint: None,
             region: None,
-            project: Project::default(),
+            project: ProjectRef::default(),
             iam: None,
             credentials: None,
             metadata: None,
@@ -88,8 +83,8 @@ impl ClientBuilder {
     /// Credentials come from the first of these that is there. One that is there and
     /// is not good is an error; no other is tried then, as it might be somebody else.
     ///
-    /// 1. an identity token ([`Oidc`](crate::credentials::oidc::Oidc)): `HUAWEICLOUD_OIDC_PROVIDER_URN`,
-    ///    `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
+    /// 1. an identity token ([`Oidc`](crate::credentials::oidc::Oidc)):
+    ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
     ///    `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
     ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
     /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
@@ -120,13 +115,13 @@ impl ClientBuilder {
         Self::default().environment(Environment::of_process())
     }
 
-    /// As [`from_env`](Self::from_env), with these variables and without looking for
+    /// Like [`from_env`](Self::from_env), with these variables and without looking for
     /// files.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// As [`from_env`](Self::from_env), with other surroundings than the process has.
+    /// Like [`from_env`](Self::from_env), with another environment than that of the process.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -166,10 +161,10 @@ impl ClientBuilder {
         self
     }
 
-    /// What requests are authenticated with: [`Credentials`](crate::credentials::Credentials),
+    /// The credentials of requests: [`Credentials`](crate::credentials::Credentials),
     /// or a provider. Nothing else is looked for then.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
-        self.credentials = Some(Found::unchecked(credentials));
+        self.credentials = Some(FoundCredentials::unchecked(credentials));
         self
     }
 
@@ -191,7 +186,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Where time comes from.
+    /// The clock of the client. Default: that of the machine.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -224,8 +219,8 @@ impl ClientBuilder {
     }
 
     /// How long a method may take that makes several calls, all of them together, such as
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm and looks
-    /// for a job whose create was lost. Default 5 minutes. An answer that is there when the
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm
+    /// and looks for a job whose create was lost. Default 5 minutes. An answer that is there when the
     /// time is over is decoded within the [time limit of its call](Self::timeout). Waits and
     /// streams have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
@@ -233,8 +228,9 @@ impl ClientBuilder {
         self
     }
 
-    /// The cloud whose service it is: [jobs are checked](crate::jobs::create::CreateJob::check) by its
-    /// rules, and [logs are followed](crate::jobs::logs::Logs::follow) by the operations that it has.
+    /// The cloud that the endpoint belongs to:
+    /// [jobs are checked](crate::jobs::create::CreateJob::check) by its rules, and
+    /// [logs are followed](crate::jobs::logs::Logs::follow) by the operations that it has.
     /// Default: the one that `MODELARTS_CLOUD` names in the
     /// [environment](Self::from_env), else the one that the endpoint belongs to; if that is
     /// in neither cloud's domain, such as an emulator on this machine, the one that the
@@ -256,43 +252,15 @@ impl ClientBuilder {
         self.user_agent = Some(program.into());
         self
     }
-
-    /// Makes the client. Nothing is sent, so the id of the project must be known.
-    ///
-    /// # Errors
-    /// What is missing or wrong.
-    pub fn build(self) -> Result<Client, Error> {
-        let settled = self.settle()?;
-        let Some(id) = settled.project.id.clone() else {
-            return Err(Error::config(format!(
-                "no project id; call project_id(), or set {}, or call connect() instead of \
-                 build(), which looks it up",
-                PROJECT.join(" or ")
-            )));
-        };
-        settled.finish(&id)
-    }
-
-    /// Makes the client, and asks for the id of the project when nothing says it: a
-    /// token is for one project; for keys IAM is asked for the project with the name
-    /// that is set, else that of the region, else for the only one there is.
-    ///
-    /// # Errors
-    /// What is missing or wrong; why there are no credentials, or no such project.
-    pub async fn connect(self) -> Result<Client, Error> {
-        let settled = self.settle()?;
-        let id = match &settled.project.id {
-            Some(id) => id.clone(),
-            None => settled.look_up_project().await?,
-        };
-        settled.finish(&id)
-    }
 }
 
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
-            .field("endpoint", &self.endpoint.as_deref().map(presentable))
+            .field(
+                "endpoint",
+                &self.endpoint.as_deref().map(url::without_secrets),
+            )
             .field("region", &self.region)
             .field("project", &self.project)
             .field("credentials", &self.credentials)

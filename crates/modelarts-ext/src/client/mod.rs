@@ -1,7 +1,12 @@
-//! The client.
+//! [`Client`], the handle of one project.
+//!
+//! `builder` has the settings of a client; `resolve` completes them from the environment and makes
+//! the client. `response` has the result of a call, `other_request` rejects responses that belong
+//! to another request.
 
 pub(crate) mod builder;
-pub(crate) mod resolve;
+mod other_request;
+mod resolve;
 pub(crate) mod response;
 
 use std::{
@@ -14,16 +19,12 @@ use std::{
 use modelarts_api::{Context, ResponseValue, types};
 
 use crate::{
-    client::{
-        builder::ClientBuilder,
-        response::{Answer, convert},
-    },
+    client::response::Response,
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind},
-    jobs::polling::deadline::Deadline,
     pagination::offset::DetectedOffsets,
-    transport::{HttpTransport, call::Record, retry::RetryPolicy},
+    transport::{HttpTransport, call::Record, deadline::Deadline, retry::RetryPolicy},
 };
 
 /// A connection to the training management of one project. Clones share it.
@@ -33,7 +34,7 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     api: modelarts_api::Client,
     http: reqwest::Client,
-    sender: HttpTransport,
+    transport: HttpTransport,
     project_id: types::ProjectId,
     cloud: Cloud,
     offsets: DetectedOffsets,
@@ -42,42 +43,20 @@ struct Shared {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("endpoint", &self.0.sender.endpoint.as_str())
+            .field("endpoint", &self.0.transport.endpoint.as_str())
             .field("project_id", &self.0.project_id.as_str())
             .finish_non_exhaustive()
     }
 }
 
 impl Client {
-    /// Begins to set up a client.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
-    }
-
-    /// A client for what the environment says; see [`ClientBuilder::from_env`].
-    ///
-    /// # Errors
-    /// What is missing or wrong, naming the variables.
-    pub fn from_env() -> Result<Self, Error> {
-        ClientBuilder::from_env().build()
-    }
-
-    /// As [`from_env`](Self::from_env), and the id of the project is looked up when the
-    /// environment does not say it; see [`ClientBuilder::connect`].
-    ///
-    /// # Errors
-    /// What is missing or wrong, naming the variables, and why IAM did not say the id.
-    pub async fn connect_from_env() -> Result<Self, Error> {
-        ClientBuilder::from_env().connect().await
-    }
-
     /// The project that the client works in.
     #[must_use]
     pub fn project_id(&self) -> &str {
         &self.0.project_id
     }
 
-    /// The project, checked already.
+    /// The project as a checked type.
     pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
@@ -85,7 +64,7 @@ impl Client {
     /// The address of the service.
     #[must_use]
     pub fn endpoint(&self) -> &str {
-        self.0.sender.endpoint.as_str()
+        self.0.transport.endpoint.as_str()
     }
 
     /// The generated client: every operation of the description. What is called
@@ -98,18 +77,18 @@ impl Client {
     /// The same client with another time limit for each call.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
-        let mut sender = self.0.sender.clone();
-        sender.timeout = timeout;
+        let mut transport = self.0.transport.clone();
+        transport.timeout = timeout;
         Self::assemble(
             self.0.http.clone(),
-            sender,
+            transport,
             self.0.project_id.clone(),
             self.0.cloud,
             self.0.offsets.clone(),
         )
     }
 
-    /// Calls a generated operation, with errors and facts of this crate.
+    /// Calls a generated operation, with the errors of this crate and the facts about the call.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -131,51 +110,51 @@ impl Client {
     pub async fn call<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
-    ) -> Result<Answer<T>, Error>
+    ) -> Result<Response<T>, Error>
     where
         F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
     {
         self.call_on_record(&Arc::default(), operation).await
     }
 
-    /// As [`call`](Self::call), with a record that tells what was done until then when the call
-    /// is dropped before its end.
+    /// Like [`call`](Self::call), with a record that has the facts so far when the call is dropped
+    /// before its end.
     pub(crate) async fn call_on_record<'a, T, F>(
         &'a self,
         record: &Arc<Record>,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
-    ) -> Result<Answer<T>, Error>
+    ) -> Result<Response<T>, Error>
     where
         F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
     {
         let result = record.scope(|| operation(&self.0.api)).await;
-        let mut facts = record.take();
+        let mut call = record.take();
         match result {
             // Only the absence of something to decode is sent as 204.
-            Ok(_) if facts.status == Some(204) && facts.body.is_some() => {
+            Ok(_) if call.status == Some(204) && call.body.is_some() => {
                 Err(Error::new(ErrorKind::NotReady, "not ready yet")
                     .with_status(204)
-                    .in_call(facts.call()))
+                    .with_call(call.summary()))
             }
             Ok(value) => {
-                // It is for errors.
-                facts.canonical_request = None;
-                Ok(Answer {
+                // Only errors need it.
+                call.canonical_request = None;
+                Ok(Response {
                     value: Box::new(value.into_inner()),
-                    facts: Arc::new(facts),
+                    call: Arc::new(call),
                 })
             }
-            Err(error) => Err(convert(error, &facts)),
+            Err(error) => Err(Error::from_api(error, &call)),
         }
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.0.sender.clock
+        &self.0.transport.clock
     }
 
-    /// The time limit of a method that makes several calls, which begins now.
+    /// The deadline of a method that makes several calls, which begins now.
     pub(crate) fn deadline(&self) -> Deadline {
-        self.0.sender.deadline()
+        self.0.transport.deadline()
     }
 
     /// The cloud by whose rules jobs are checked and logs are read: the one that the builder or
@@ -184,43 +163,44 @@ impl Client {
         self.0.cloud
     }
 
-    /// What was found out about offsets.
+    /// The offset units that were detected.
     pub(crate) fn offsets(&self) -> &DetectedOffsets {
         &self.0.offsets
     }
 
-    /// What time it is at the service when it is `here` by the clock of the client.
-    pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
-        self.0.sender.time_there(here)
+    /// The time of the service when the clock of the client shows `local`.
+    pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
+        self.0.transport.service_time(local)
     }
 
     /// Closes the connections that are kept open.
     pub(crate) fn reset_connections(&self) {
-        self.0.sender.connector.reset();
+        self.0.transport.connector.reset();
     }
 
-    /// Whether one more retry can be paid, and pays it.
-    pub(crate) fn pay_retry(&self) -> bool {
-        self.0.sender.pay_retry()
+    /// Takes one retry from the budget; `false` if it is empty.
+    pub(crate) fn take_retry(&self) -> bool {
+        self.0.transport.take_retry()
     }
 
     pub(crate) fn retry_policy(&self) -> &RetryPolicy {
-        &self.0.sender.retry
+        &self.0.transport.retry
     }
 
-    pub(crate) fn assemble(
+    /// Makes a client of its parts.
+    fn assemble(
         http: reqwest::Client,
-        sender: HttpTransport,
+        transport: HttpTransport,
         project_id: types::ProjectId,
         cloud: Cloud,
         offsets: DetectedOffsets,
     ) -> Self {
-        let base = sender.endpoint.as_str().trim_end_matches('/').to_owned();
-        let context = Context::new(Arc::new(sender.clone()));
+        let base = transport.endpoint.as_str().trim_end_matches('/').to_owned();
+        let context = Context::new(Arc::new(transport.clone()));
         Self(Arc::new(Shared {
             api: modelarts_api::Client::new_with_client(&base, http.clone(), context),
             http,
-            sender,
+            transport,
             project_id,
             cloud,
             offsets,

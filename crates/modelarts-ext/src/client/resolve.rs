@@ -1,4 +1,4 @@
-//! From what a builder and the environment say to a client.
+//! Resolution of a configuration: what the builder leaves open is taken from the environment.
 
 use std::sync::Arc;
 
@@ -10,18 +10,22 @@ use crate::{
     clock::since,
     config::{
         cloud::Cloud,
-        endpoints::{self, Project, Service},
+        endpoints::{self, ProjectRef, Service},
         environment::Environment,
     },
     credentials::{
         ProviderContext,
-        chain::{self, Hints, Search},
-        iam::{self, AuthServer},
+        chain::{self, ChainResult},
+        projects,
+        source::Hints,
     },
     error::Error,
-    http::tls,
+    http::{
+        tls,
+        url::{is_loopback, without_secrets},
+    },
     pagination::offset::DetectedOffsets,
-    transport::{Common, HttpTransport, connector::ReqwestConnector, retry::pause},
+    transport::{HttpTransport, Shared, connector::ReqwestConnector, retry::retry_delay},
 };
 
 /// The variables that are read, for each setting the first that is not empty.
@@ -32,21 +36,77 @@ const REGION: &[&str] = &[
     "HUAWEICLOUD_SDK_REGION",
     "OS_REGION_NAME",
 ];
-pub(crate) const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "OS_PROJECT_ID"];
+const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "OS_PROJECT_ID"];
 const PROJECT_NAME: &[&str] = &["OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
 const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
 
+impl Client {
+    /// Begins to set up a client.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// A client with the settings of the environment; see [`ClientBuilder::from_env`].
+    ///
+    /// # Errors
+    /// A setting that is missing or wrong, with the names of its variables.
+    pub fn from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env().build()
+    }
+
+    /// Like [`from_env`](Self::from_env), and the id of the project is looked up when the
+    /// environment does not say it; see [`ClientBuilder::connect`].
+    ///
+    /// # Errors
+    /// A setting that is missing or wrong, with the names of its variables; why IAM did not give
+    /// the id.
+    pub async fn connect_from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env().connect().await
+    }
+}
+
 impl ClientBuilder {
-    /// Brings together what is set here and what the environment says.
-    pub(crate) fn settle(self) -> Result<ResolvedConfig, Error> {
+    /// Makes the client. Nothing is sent, so the id of the project must be known.
+    ///
+    /// # Errors
+    /// A setting that is missing or wrong.
+    pub fn build(self) -> Result<Client, Error> {
+        let config = self.resolve()?;
+        let Some(id) = config.project.id.clone() else {
+            return Err(Error::config(format!(
+                "no project id; call project_id(), or set {}, or call connect() instead of \
+                 build(), which looks it up",
+                PROJECT.join(" or ")
+            )));
+        };
+        config.into_client(&id)
+    }
+
+    /// Makes the client, and asks for the id of the project when nothing says it: a
+    /// token is for one project; for keys IAM is asked for the project with the name
+    /// that is set, else that of the region, else for the only one there is.
+    ///
+    /// # Errors
+    /// A setting that is missing or wrong; why there are no credentials, or no such project.
+    pub async fn connect(self) -> Result<Client, Error> {
+        let config = self.resolve()?;
+        let id = match &config.project.id {
+            Some(id) => id.clone(),
+            None => config.look_up_project().await?,
+        };
+        config.into_client(&id)
+    }
+
+    /// Completes the settings from the environment, and checks them.
+    fn resolve(self) -> Result<ResolvedConfig, Error> {
         let environment = self
             .environment
             .clone()
             .unwrap_or_else(|| Environment::new(|_| None));
-        let wishes = Hints {
+        let hints = Hints {
             region: self.region.clone().or_else(|| environment.value(REGION)),
-            project: self.project.clone().or(Project {
+            project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
             }),
@@ -54,19 +114,19 @@ impl ClientBuilder {
             metadata: self.metadata.clone(),
         };
         let search = match &self.credentials {
-            Some(found) => Search::Found(found.clone()),
+            Some(found) => ChainResult::Found(found.clone()),
             None if self.environment.is_some() || self.metadata.is_some() => {
-                chain::find(&environment, &wishes)?
+                chain::find(&environment, &hints)?
             }
-            None => Search::Nothing(Error::config(
+            None => ChainResult::NotFound(Error::config(
                 "no credentials; call credentials(), or begin with from_env()",
             )),
         };
         let source = match &search {
-            Search::Found(found) => Some(found),
-            Search::Nothing(_) => None,
+            ChainResult::Found(found) => Some(found),
+            ChainResult::NotFound(_) => None,
         };
-        let region = wishes.region.clone().or_else(|| source?.region.clone());
+        let region = hints.region.clone().or_else(|| source?.region.clone());
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
@@ -85,28 +145,28 @@ impl ClientBuilder {
             }
         };
         let found = match search {
-            Search::Found(found) => found,
-            Search::Nothing(error) => return Err(error),
+            ChainResult::Found(found) => found,
+            ChainResult::NotFound(error) => return Err(error),
         };
         found.credentials.check()?;
         self.signing.check()?;
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
-            None => Cloud::named(&environment, endpoint.as_str())?,
+            None => Cloud::from_environment(&environment, endpoint.as_str())?,
         };
-        let project = wishes.project.clone().or(found.project.clone());
+        let project = hints.project.clone().or(found.project.clone());
         let given = found
             .iam
             .clone()
             .or_else(|| environment.value(IAM_OF_OPENSTACK));
         let cloud = cloud.unwrap_or_else(|| {
-            let iam = wishes.iam.as_deref().or(given.as_deref());
-            Cloud::of(endpoint.as_str(), region.as_deref(), iam)
+            let iam = hints.iam.as_deref().or(given.as_deref());
+            Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        // Only a look-up needs IAM here, and then it is missed.
+        // Only a look-up needs IAM here; it reports a missing address.
         let iam = match project.id {
             Some(_) => None,
-            None => wishes.iam(&environment, given, region.as_deref())?,
+            None => hints.iam(&environment, given, region.as_deref())?,
         };
 
         let mut agent = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION")).to_owned();
@@ -114,7 +174,7 @@ impl ClientBuilder {
             agent = format!("{program} {agent}");
         }
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let connection = move |secure: bool, direct: bool| {
+        let make_http = move |secure: bool, direct: bool| {
             let mut http = reqwest::Client::builder()
                 // A redirect would take the credentials to another place.
                 .redirect(reqwest::redirect::Policy::none())
@@ -130,11 +190,11 @@ impl ClientBuilder {
                 .build()
                 .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
-        let http = connection(secure, loopback)?;
+        let http = make_http(secure, loopback)?;
         // IAM may be far away when the service is on this machine.
         let outside = loopback && !(found.fixed && project.id.is_some());
-        let tools = ProviderContext {
-            http: match outside.then(|| connection(true, false)) {
+        let provider_context = ProviderContext {
+            http: match outside.then(|| make_http(true, false)) {
                 Some(Ok(outside)) => outside,
                 // Without the certificates of the platform nothing far away is reached.
                 Some(Err(_)) | None => http.clone(),
@@ -142,18 +202,18 @@ impl ClientBuilder {
             clock: Arc::clone(&self.clock),
         };
         let connector = self.connector.unwrap_or_else(|| {
-            let make = Box::new(move || connection(secure, loopback));
+            let make = Box::new(move || make_http(secure, loopback));
             Arc::new(ReqwestConnector::new(http.clone(), make))
         });
         Ok(ResolvedConfig {
             cloud,
-            sender: HttpTransport {
+            transport: HttpTransport {
                 endpoint,
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
-                tools,
+                provider_context,
                 connector,
-                shared: Arc::new(Common::new(&self.retry, self.clock.now())),
+                shared: Arc::new(Shared::new(&self.retry, self.clock.now())),
                 clock: self.clock,
                 signing: self.signing,
                 retry: self.retry,
@@ -180,7 +240,7 @@ impl ClientBuilder {
                 found.ok_or_else(|| {
                     Error::config(format!(
                         "the region {region:?} is not known; use one of {}, or set the endpoint",
-                        endpoints::known()
+                        endpoints::known_regions()
                     ))
                 })?
             }
@@ -199,7 +259,7 @@ impl ClientBuilder {
         let url = Url::parse(&text).map_err(|error| {
             Error::config(format!(
                 "the endpoint {:?} is wrong: {error}",
-                presentable(&text)
+                without_secrets(&text)
             ))
         })?;
         if url.host_str().is_none_or(str::is_empty)
@@ -218,59 +278,60 @@ impl ClientBuilder {
     }
 }
 
-/// All of a client but the id of its project.
-pub(crate) struct ResolvedConfig {
+/// The resolved settings of a client: all but the id of its project.
+struct ResolvedConfig {
     cloud: Cloud,
-    sender: HttpTransport,
+    transport: HttpTransport,
     http: reqwest::Client,
-    pub(crate) project: Project,
+    project: ProjectRef,
     region: Option<String>,
     iam: Option<String>,
 }
 
 impl ResolvedConfig {
-    pub(crate) fn finish(self, id: &str) -> Result<Client, Error> {
+    /// Makes the client of a project.
+    fn into_client(self, id: &str) -> Result<Client, Error> {
         let project_id: types::ProjectId = id.parse().map_err(|_| {
             Error::config(format!(
                 "the project id {id:?} is wrong; it has 1 to 64 letters, digits and hyphens"
             ))
         })?;
-        let sender = HttpTransport {
+        let transport = HttpTransport {
             project_id: HeaderValue::from_str(&project_id)
                 .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?,
-            ..self.sender
+            ..self.transport
         };
         Ok(Client::assemble(
             self.http,
-            sender,
+            transport,
             project_id,
             self.cloud,
             DetectedOffsets::default(),
         ))
     }
 
-    /// Asks for the project within the time limit of several calls.
-    pub(crate) async fn look_up_project(&self) -> Result<String, Error> {
+    /// Looks the project up, within the time limit of several calls.
+    async fn look_up_project(&self) -> Result<String, Error> {
         let doing = "the project was being looked up";
-        let deadline = self.sender.deadline();
+        let deadline = self.transport.deadline();
         let found = self.find_project();
-        deadline.limit(&*self.sender.clock, doing, found).await
+        deadline.limit(&*self.transport.clock, doing, found).await
     }
 
-    /// Asks again when that may help, as often and as long as calls are tried.
+    /// Tries as often and as long as the retry policy allows for calls.
     async fn find_project(&self) -> Result<String, Error> {
-        let (clock, policy) = (&*self.sender.clock, &self.sender.retry);
+        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
         let started = clock.now();
         let mut ceilings = policy.ceilings();
         loop {
-            let error = match self.ask_project().await {
+            let error = match self.request_project().await {
                 Ok(id) => return Ok(id),
                 Err(error) => error,
             };
             let wait = ceilings
                 .next()
                 .filter(|_| error.is_retryable())
-                .map(|ceiling| pause(error.retry_after(), ceiling))
+                .map(|ceiling| retry_delay(error.retry_after(), ceiling))
                 .filter(|wait| since(clock, started).saturating_add(*wait) < policy.max_elapsed);
             let Some(wait) = wait else {
                 return Err(error);
@@ -280,37 +341,30 @@ impl ResolvedConfig {
         }
     }
 
-    async fn ask_project(&self) -> Result<String, Error> {
-        let sender = &self.sender;
-        let credentials = sender.credentials.credentials(&sender.tools).await?;
-        if let Some(id) = sender.credentials.project_id() {
+    async fn request_project(&self) -> Result<String, Error> {
+        let transport = &self.transport;
+        let credentials = transport
+            .credentials
+            .credentials(&transport.provider_context)
+            .await?;
+        if let Some(id) = transport.credentials.project_id() {
             return Ok(id);
         }
         let Some(address) = &self.iam else {
             return Err(Error::config(format!(
                 "no project id, and where IAM is to look it up is not known; call project_id(), \
                  or region() with one of {}, or iam_endpoint()",
-                endpoints::known()
+                endpoints::known_regions()
             )));
         };
-        let iam = AuthServer::new("IAM", address)?;
         let name = self.project.name.as_deref().or(self.region.as_deref());
-        iam::find_project(&iam, &sender.tools, &credentials, &sender.signing, name).await
-    }
-}
-
-/// An endpoint without what may be secret in it, for a human.
-pub(crate) fn presentable(endpoint: &str) -> &str {
-    let end = endpoint.find(['?', '#']).unwrap_or(endpoint.len());
-    let endpoint = &endpoint[..end];
-    endpoint.rsplit_once('@').map_or(endpoint, |(_, host)| host)
-}
-
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+        projects::find_project(
+            address,
+            &transport.provider_context,
+            &credentials,
+            &transport.signing,
+            name,
+        )
+        .await
     }
 }

@@ -1,4 +1,4 @@
-//! The two clouds that speak this API, where their rules differ.
+//! The clouds that serve this API, and the rules in which they differ.
 
 use crate::{
     config::{endpoints, environment::Environment},
@@ -20,8 +20,11 @@ pub enum Cloud {
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// The cloud that the environment names. That the endpoint is of the other one is logged.
-    pub(crate) fn named(environment: &Environment, endpoint: &str) -> Result<Option<Self>, Error> {
+    /// The cloud that the environment names. An endpoint of the other cloud is logged.
+    pub(crate) fn from_environment(
+        environment: &Environment,
+        endpoint: &str,
+    ) -> Result<Option<Self>, Error> {
         let Some(name) = environment.get(VARIABLE) else {
             return Ok(None);
         };
@@ -34,7 +37,7 @@ impl Cloud {
                  the endpoint"
             )));
         };
-        if let Some(other) = Self::of_address(endpoint).filter(|other| *other != cloud) {
+        if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
                 "{VARIABLE} names {}, but the endpoint {endpoint} is of {}; the variable decides",
                 cloud.name(),
@@ -53,7 +56,7 @@ impl Cloud {
     }
 
     /// The cloud in whose domain an address is.
-    fn of_address(address: &str) -> Option<Self> {
+    fn from_address(address: &str) -> Option<Self> {
         match address {
             _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
             _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
@@ -63,28 +66,28 @@ impl Cloud {
 
     /// The cloud of an endpoint; of one in neither cloud's domain that of the region, else that of
     /// the address of IAM, else the default.
-    pub(crate) fn of(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
-        Self::of_address(endpoint)
-            .or_else(|| Self::of_address(&endpoints::iam(region?)?))
-            .or_else(|| Self::of_address(iam?))
+    pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
+        Self::from_address(endpoint)
+            .or_else(|| Self::from_address(&endpoints::iam(region?)?))
+            .or_else(|| Self::from_address(iam?))
             .unwrap_or_default()
     }
 
-    /// Logs can be read by the numbers of their lines.
-    pub(crate) fn numbers_lines(self) -> bool {
+    /// True if logs can be read by line number.
+    pub(crate) fn has_line_numbers(self) -> bool {
         self == Self::Huawei
     }
 
-    /// The kinds of jobs that can be made.
-    pub(crate) fn kinds(self) -> &'static [&'static str] {
+    /// The kinds of jobs that can be created.
+    pub(crate) fn job_kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
             Self::Huawei => modelarts_api::types::JobKind::KNOWN,
         }
     }
 
-    /// The most retries that an auto restart may have.
-    pub(crate) fn retries(self) -> i64 {
+    /// The largest number of retries of an auto restart.
+    pub(crate) fn max_retries(self) -> i64 {
         match self {
             Self::Otc => 3,
             Self::Huawei => 128,
@@ -122,7 +125,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                Cloud::of(endpoint, region, iam),
+                Cloud::detect(endpoint, region, iam),
                 cloud,
                 "{endpoint} {region:?} {iam:?}"
             );
@@ -140,7 +143,7 @@ mod tests {
         for (cloud, name) in clouds {
             let documented = operation["x-clouds"].as_array().unwrap();
             let documented = documented.iter().any(|cloud| cloud == name);
-            assert_eq!(cloud.numbers_lines(), documented, "{name}");
+            assert_eq!(cloud.has_line_numbers(), documented, "{name}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Where the services of a region are.
+//! Endpoints of the services in each region.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Deserialize;
 
 use crate::{
-    config::environment::{self, Environment},
+    config::{environment::Environment, files},
     error::Error,
 };
 
@@ -87,15 +87,15 @@ const HUAWEI_STS: &[&str] = &[
     "tr-west-1",
 ];
 
-/// Which project to work in: by its id, or by its name.
+/// A project, by its id or by its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Project {
+pub(crate) struct ProjectRef {
     pub(crate) id: Option<String>,
     pub(crate) name: Option<String>,
 }
 
-impl Project {
-    /// This one, or the other when this one says nothing.
+impl ProjectRef {
+    /// This one, or the other when this one is empty.
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::default() { other } else { self }
     }
@@ -120,7 +120,7 @@ impl Service {
     }
 
     /// Its endpoint in a region, by the tables.
-    fn listed(self, region: &str) -> Option<String> {
+    fn default_endpoint(self, region: &str) -> Option<String> {
         match self {
             Self::ModelArts => modelarts(region),
             Self::Iam => iam(region),
@@ -156,7 +156,7 @@ pub(crate) fn endpoint(
             return Ok(Some(endpoint));
         }
     }
-    Ok(service.listed(region))
+    Ok(service.default_endpoint(region))
 }
 
 /// A region in the regions file of the official SDK.
@@ -168,6 +168,7 @@ struct Region {
     endpoints: Vec<String>,
 }
 
+/// The variable that names the regions file.
 const FILE: &str = "HUAWEICLOUD_SDK_REGIONS_FILE";
 
 fn from_file(
@@ -183,7 +184,7 @@ fn from_file(
     let Some(path) = named.clone().or_else(usual) else {
         return Ok(None);
     };
-    let Some(text) = environment::read(&path)? else {
+    let Some(text) = files::read_text(&path)? else {
         return match named {
             Some(path) => Err(Error::config(format!(
                 "{FILE} names {}, which does not exist",
@@ -193,7 +194,7 @@ fn from_file(
         };
     };
     let services: Option<BTreeMap<String, serde_saphyr::Spanned<Vec<Region>>>> =
-        environment::yaml(&path, &text)?;
+        files::parse_yaml(&path, &text)?;
     let Some((_, regions)) = services
         .into_iter()
         .flatten()
@@ -231,7 +232,7 @@ fn modelarts(region: &str) -> Option<String> {
 }
 
 /// The address of IAM in a region, by the tables.
-pub(crate) fn iam(region: &str) -> Option<String> {
+pub(super) fn iam(region: &str) -> Option<String> {
     let address = match region {
         _ if OTC_IAM.contains(&region) => format!("https://iam.{region}.otc.t-systems.com"),
         "eu-ch2" => "https://iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
@@ -252,7 +253,7 @@ fn sts(region: &str) -> Option<String> {
 }
 
 /// All regions with ModelArts, for error messages.
-pub(crate) fn known() -> String {
+pub(crate) fn known_regions() -> String {
     let all: Vec<_> = OTC.iter().chain(HUAWEI).copied().collect();
     all.join(", ")
 }
@@ -316,7 +317,7 @@ mod tests {
         for (service, region, address) in table {
             assert_eq!(of(service, region), address, "{service:?} {region}");
         }
-        assert!(known().starts_with("eu-de, af-north-1"));
+        assert!(known_regions().starts_with("eu-de, af-north-1"));
     }
 
     #[test]
@@ -329,8 +330,8 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let find = |region: &str, value: Option<&'static str>| {
             let environment = Environment::new(move |name| {
-                let known = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE";
-                value.filter(|_| known).map(str::to_owned)
+                let is_set = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE";
+                value.filter(|_| is_set).map(str::to_owned)
             });
             let environment = environment.home(home.path());
             endpoint(Service::ModelArts, region, Some(&environment))

@@ -1,12 +1,6 @@
-//! Where settings are read from: variables, and the places of files.
+//! The environment of a program: variables, and the directories of configuration files.
 
-use std::{
-    fmt, fs, io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use crate::error::Error;
+use std::{fmt, path::PathBuf, sync::Arc};
 
 type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -40,7 +34,7 @@ impl Environment {
     /// and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
-            // What is no text is shown to be set, and refused later.
+            // A value that is no text counts as set, and is rejected later.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
         Self {
@@ -75,7 +69,7 @@ impl Environment {
         self
     }
 
-    /// What is otherwise `/etc`: `openstack/clouds.yaml` is looked for in it.
+    /// The directory that replaces `/etc`: `openstack/clouds.yaml` is looked for in it.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self
@@ -117,68 +111,4 @@ impl fmt::Debug for Environment {
             .field("system", &self.system)
             .finish_non_exhaustive()
     }
-}
-
-/// The text of a file; `None` when there is no such file.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            // Some editors of Windows begin files with a byte order mark.
-            Ok(text) => Ok(Some(text.trim_start_matches('\u{feff}').to_owned())),
-            Err(_) => Err(Error::config(format!("{}: not UTF-8", path.display()))),
-        },
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(Error::config(format!("{}: {error}", path.display())).with_source(error)),
-    }
-}
-
-/// Warns when others can read a file that holds secrets.
-#[cfg(unix)]
-pub(crate) fn warn_if_open(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-
-    let Ok(metadata) = fs::metadata(path) else {
-        return;
-    };
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let path = path.display();
-        tracing::warn!(
-            "{path} holds secrets and others can use it (mode {mode:03o}); run: chmod 600 {path}"
-        );
-    }
-}
-
-/// Only Unix says who can read a file in a way that is looked at here.
-#[cfg(not(unix))]
-pub(crate) fn warn_if_open(_: &Path) {}
-
-/// Reads YAML, without showing what is in it: it may be a secret.
-pub(crate) fn yaml<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, Error> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let place = error.location().map_or_else(String::new, |place| {
-            format!(", line {}, column {}", place.line(), place.column())
-        });
-        let said = error.without_snippet().to_string();
-        // The place is said already.
-        let said = said.split(" at line ").next().unwrap_or_default();
-        let said = said
-            .split(", set DuplicateKeyPolicy")
-            .next()
-            .unwrap_or_default();
-        // What is wrong stands between quotes, when it is shown.
-        let said = if said.contains(['"', '`', '\'']) {
-            "a value of another kind is expected"
-        } else {
-            said
-        };
-        Error::config(format!("{}{place}: {said}", path.display()))
-    })
 }

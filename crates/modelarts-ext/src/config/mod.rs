@@ -1,5 +1,6 @@
-//! Settings of a client: the cloud, its endpoints, the environment and files.
+//! Configuration of a client: the cloud, the endpoints of its regions, variables and files.
 
 pub(crate) mod cloud;
 pub(crate) mod endpoints;
 pub(crate) mod environment;
+pub(crate) mod files;

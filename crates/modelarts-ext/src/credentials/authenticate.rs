@@ -1,9 +1,6 @@
-//! Puts the credentials of the moment into a request: a token, or a signature.
+//! Authenticates a request with credentials: by a token, or by a signature.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, SystemTime},
-};
+use std::time::SystemTime;
 
 use reqwest::{
     Request,
@@ -11,36 +8,34 @@ use reqwest::{
 };
 
 use crate::{
-    credentials::{Credentials, Kind, secret_mask::Secrets},
+    credentials::{CredentialKind, Credentials},
     error::Error,
-    http::signing,
-    transport::{HttpTransport, call::Record},
+    http::signing::{self, SigningScheme},
 };
 
 static DATE: HeaderName = HeaderName::from_static(signing::DATE);
-static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
 static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
 static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// How many headers are added to most requests, here and by reqwest.
-const ADDED: usize = 5;
+/// The number of headers that are added to most requests, here and by reqwest.
+const ADDED_HEADERS: usize = 5;
 
-/// Whether only the client sets this header, whatever kind of credentials it has.
-fn is_ours(name: &HeaderName) -> bool {
+/// True if only the client sets this header, whatever kind of credentials it has.
+fn is_reserved(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// A copy that can be changed, without the headers that only the client sets. That of reqwest
-/// would have no room for more headers.
-fn copy(request: &Request) -> Result<Request, Error> {
+/// A copy without the headers that only the client sets. The copy of reqwest has no room for
+/// more headers.
+pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();
     *copy.version_mut() = request.version();
     let headers = copy.headers_mut();
-    headers.reserve(request.headers().len() + ADDED);
+    headers.reserve(request.headers().len() + ADDED_HEADERS);
     for (name, value) in request.headers() {
-        if !is_ours(name) {
+        if !is_reserved(name) {
             headers.append(name, value.clone());
         }
     }
@@ -53,63 +48,47 @@ fn copy(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// What a request was authenticated with.
-pub(crate) struct Used {
-    pub(crate) secrets: Secrets,
-    /// How far the clock of the gateway was taken to be ahead, in seconds.
-    pub(crate) skew: i64,
+/// How requests are authenticated, whatever the credentials are.
+pub(crate) struct Authentication<'a> {
+    pub(crate) signing: &'a SigningScheme,
+    /// The project that a request is for, if it is for one.
+    pub(crate) project_id: Option<&'a HeaderValue>,
 }
 
-impl HttpTransport {
-    /// A copy of the request with these credentials, for a gateway whose clock is ahead by
-    /// `skew`.
-    pub(crate) fn authorize(
+impl Authentication<'_> {
+    /// Authenticates a request. Returns the canonical request if it was signed.
+    pub(crate) fn apply(
         &self,
-        request: &Request,
+        request: &mut Request,
         credentials: &Credentials,
-        skew: i64,
-        record: &Record,
-    ) -> Result<Request, Error> {
-        let mut outgoing = copy(request)?;
+        now: SystemTime,
+    ) -> Result<Option<String>, Error> {
         match &*credentials.0 {
-            Kind::Token(token) => {
-                let headers = outgoing.headers_mut();
+            CredentialKind::Token(token) => {
+                let headers = request.headers_mut();
                 headers.append(&AUTH_TOKEN, secret_header("token", token)?);
-                headers.append(&PROJECT_ID, self.project_id.clone());
+                if let Some(project_id) = self.project_id {
+                    headers.append(&PROJECT_ID, project_id.clone());
+                }
+                Ok(None)
             }
-            Kind::Keys {
+            CredentialKind::Keys {
                 access_key,
                 secret_key,
                 security_token,
-            } => {
-                let signed = self.sign(
-                    &mut outgoing,
-                    ahead(self.clock.now(), skew),
+            } => self
+                .sign(
+                    request,
+                    now,
                     access_key,
                     secret_key,
                     security_token.as_deref(),
-                )?;
-                record.update(|facts| facts.canonical_request = Some(signed));
-            }
+                )
+                .map(Some),
         }
-        if let Some(language) = self.language {
-            let value = header("language", language.to_string())?;
-            outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
-        }
-        Ok(outgoing)
     }
 
-    /// The time of the gateway, as far as it is known.
-    pub(crate) fn now(&self) -> SystemTime {
-        self.time_there(self.clock.now())
-    }
-
-    /// What time it is there when it is `here` by our clock.
-    pub(crate) fn time_there(&self, here: SystemTime) -> SystemTime {
-        ahead(here, self.shared.skew.load(Ordering::Relaxed))
-    }
-
-    /// Signs the request; gives back what was signed.
+    /// Signs a request. Returns the canonical request.
     fn sign(
         &self,
         request: &mut Request,
@@ -128,8 +107,10 @@ impl HttpTransport {
         let mut headers = Vec::with_capacity(5);
         headers.push(("host", host));
         headers.push((signing::DATE, date.as_str().into()));
-        let project_id = self.project_id.to_str().unwrap_or_default();
-        headers.push((PROJECT_ID.as_str(), project_id.into()));
+        if let Some(project_id) = self.project_id {
+            let project_id = project_id.to_str().unwrap_or_default();
+            headers.push((PROJECT_ID.as_str(), project_id.into()));
+        }
         if let Some(token) = security_token {
             headers.push((SECURITY_TOKEN.as_str(), token.into()));
         }
@@ -153,16 +134,18 @@ impl HttpTransport {
             },
             access_key,
             secret_key,
-            &self.signing,
+            self.signing,
         );
         drop(headers);
         if !signature.query.is_empty() {
-            // What was signed is what is sent.
+            // The query is sent as it was signed.
             request.url_mut().set_query(Some(&signature.query));
         }
         let headers = request.headers_mut();
         headers.append(&DATE, header(signing::DATE, date)?);
-        headers.append(&PROJECT_ID, self.project_id.clone());
+        if let Some(project_id) = self.project_id {
+            headers.append(&PROJECT_ID, project_id.clone());
+        }
         if let Some(token) = security_token {
             headers.append(&SECURITY_TOKEN, secret_header("security token", token)?);
         }
@@ -174,26 +157,15 @@ impl HttpTransport {
     }
 }
 
-/// A header, which takes a text over without copying it.
-fn header(what: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Error> {
+/// A header value, made of a text without copying it.
+fn header(name: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Error> {
     HeaderValue::from_maybe_shared(value.into())
-        .map_err(|_| Error::config(format!("the {what} cannot be sent as a header")))
+        .map_err(|_| Error::config(format!("the {name} cannot be sent as a header")))
 }
 
-/// A header that `Debug` does not show.
-fn secret_header(what: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
-    let mut value = header(what, value.into())?;
+/// A header value that `Debug` does not show.
+fn secret_header(name: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
+    let mut value = header(name, value.into())?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// The time of a clock that is so many seconds ahead.
-fn ahead(now: SystemTime, seconds: i64) -> SystemTime {
-    let distance = Duration::from_secs(seconds.unsigned_abs());
-    let corrected = if seconds >= 0 {
-        now.checked_add(distance)
-    } else {
-        now.checked_sub(distance)
-    };
-    corrected.unwrap_or(now)
 }

@@ -1,4 +1,4 @@
-//! Credentials that expire: kept, and renewed before they do.
+//! A cache of credentials that expire, which renews them in time.
 
 use std::{
     fmt,
@@ -14,22 +14,21 @@ use modelarts_api::BoxFuture;
 
 use crate::{
     credentials::{Credentials, ProvideCredentials, ProviderContext},
-    error::Error,
+    error::{Error, ErrorKind},
 };
 
-/// After a failure the next try to renew waits this long, while the old credentials
-/// still serve.
-const PAUSE: Duration = Duration::from_secs(60);
-/// A refusal is given again without asking for this long: five wrong passwords
-/// within a quarter of an hour lock a user of IAM. Nobody who asks to wait is
-/// believed to need longer either.
-const REFUSED: Duration = Duration::from_secs(5 * 60);
-/// While the old credentials still serve, no call waits longer for new ones.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Credentials are not used in the last moments of their life: a request takes time.
-const LAST: Duration = Duration::from_secs(5);
+/// The pause after a failed renewal, while the old credentials are still valid.
+const RETRY_PAUSE: Duration = Duration::from_secs(60);
+/// The time for which a rejection is returned again without a request: five wrong passwords
+/// within a quarter of an hour lock a user of IAM. A longer `Retry-After` counts as this long.
+const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
+/// The longest time that a call waits for a renewal while the old credentials are still valid.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The part of their lifetime at its end in which credentials are not used: a request takes
+/// time.
+const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
-/// Credentials as they were fetched.
+/// New credentials, as a source returns them.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Fetched {
@@ -39,7 +38,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Credentials that are good until they are refused.
+    /// Credentials that are valid until they are rejected.
     pub fn new(credentials: Credentials) -> Self {
         Self {
             credentials,
@@ -61,16 +60,16 @@ impl Fetched {
     }
 }
 
-/// Gets new credentials from somewhere. [`CachedProvider`] makes a provider of it, which
-/// keeps them and asks again in time.
+/// A source of credentials that has to be asked. [`CachedProvider`] makes a provider of it,
+/// which caches the credentials and renews them in time.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
-    /// Asks for new credentials.
+    /// Requests new credentials.
     ///
     /// # Errors
-    /// Why there are none. What may pass by itself is an error that
-    /// [`Error::is_retryable`] is true for. An error that carries the HTTP status of a
-    /// refusal is final for five minutes: nobody is asked meanwhile.
-    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
+    /// The reason why there are none. A passing one is an error for which
+    /// [`Error::is_retryable`] is true. An error with the HTTP status of a rejection is final for
+    /// five minutes, in which no request is sent.
+    fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
     /// How long before their end credentials are renewed. Of credentials that live
     /// shorter than four times this it is a quarter of their life.
@@ -78,16 +77,16 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
         Duration::from_secs(5 * 60)
     }
 
-    /// What is wrong before anything is sent, if that can be known.
+    /// Checks the settings, as far as that is possible before anything is sent.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first setting that is wrong.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A provider that keeps what is fetched, and renews it.
-    fn renewing(self) -> CachedProvider
+    /// A provider that caches the credentials and renews them.
+    fn into_provider(self) -> CachedProvider
     where
         Self: Sized,
     {
@@ -95,20 +94,21 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// Keeps credentials and renews them before they expire.
+/// A provider that caches credentials and renews them before they expire.
 ///
 /// * They are renewed when less than [`FetchCredentials::margin`] is left, or when
-///   the service refuses them.
+///   the service rejects them.
 /// * One task renews, however many need credentials. While the old ones are valid the
-///   others go on with them; otherwise all wait for the same answer. Should the
-///   first of them be dropped, another carries on.
+///   others go on with them; otherwise all wait for the same response. If the first of
+///   them is dropped, another one carries on.
 /// * When that fails, or takes ten seconds, the old ones are used as long as they are
 ///   valid. The next try is a minute later, or after a quarter of the time that is left.
-/// * Who answers with `Retry-After` is not asked before that time, or for five minutes.
-/// * A refusal, such as of a wrong password, is given to everyone who asks in the next
-///   five minutes without asking again, so that no account is locked.
+/// * After a response with `Retry-After` no request is sent before that time, or for five
+///   minutes.
+/// * A rejection, such as of a wrong password, is returned to all calls of the next five
+///   minutes without another request, so that no account is locked.
 ///
-/// Clones share what they keep. Time is taken from the clock of the client.
+/// Clones share the credentials. Time is taken from the clock of the client.
 #[derive(Clone)]
 pub struct CachedProvider(Arc<Inner>);
 
@@ -117,41 +117,41 @@ struct Inner {
     state: Mutex<State>,
 }
 
-type Flight = BoxFuture<'static, Result<Credentials, Error>>;
+type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 
 #[derive(Default)]
 struct State {
-    held: Option<Held>,
+    cached: Option<CachedCredentials>,
     project_id: Option<String>,
-    /// The fetch under way. It lives as long as somebody waits for it.
-    flight: Option<WeakShared<Flight>>,
-    /// What is said without asking, and until when.
-    refused: Option<(Error, SystemTime)>,
+    /// The request under way. It lives as long as a call waits for it.
+    renewal: Option<WeakShared<Renewal>>,
+    /// An error that is returned without a request, and until when.
+    rejection: Option<(Error, SystemTime)>,
 }
 
-struct Held {
+struct CachedCredentials {
     credentials: Credentials,
-    /// `None`: until they are refused.
+    /// `None`: valid until they are rejected.
     ends: Option<SystemTime>,
     /// When to renew them, moved on by failures.
     renew_at: Option<SystemTime>,
 }
 
-impl Held {
-    fn valid(&self, now: SystemTime) -> bool {
+impl CachedCredentials {
+    fn is_valid(&self, now: SystemTime) -> bool {
         self.ends.is_none_or(|ends| now < ends)
     }
 
-    /// Renews them later, and not before it is asked for.
-    fn postpone(&mut self, now: SystemTime, asked: Duration) {
+    /// Moves their renewal on by the usual pause, or by `retry_after` if that is longer.
+    fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
-        let pause = left.map_or(PAUSE, |left| PAUSE.min(left / 4));
-        self.renew_at = now.checked_add(pause.max(asked));
+        let pause = left.map_or(RETRY_PAUSE, |left| RETRY_PAUSE.min(left / 4));
+        self.renew_at = now.checked_add(pause.max(retry_after));
     }
 }
 
 impl CachedProvider {
-    /// Keeps and renews what `source` fetches.
+    /// A provider with the credentials of `source`.
     pub fn new(source: impl FetchCredentials) -> Self {
         Self(Arc::new(Inner {
             source: Box::new(source),
@@ -159,54 +159,59 @@ impl CachedProvider {
         }))
     }
 
-    /// What to wait for, or what is there.
-    fn next(&self, tools: &ProviderContext) -> Result<Credentials, Next> {
+    /// The cached credentials, or what to do without them.
+    fn lookup(&self, context: &ProviderContext) -> Result<Credentials, Pending> {
         let mut state = self.0.lock();
-        let now = tools.clock.now();
-        let flight = state.flight.as_ref().and_then(WeakShared::upgrade);
-        let mut wait: fn(Shared<Flight>) -> Next = Next::Wait;
-        if let Some(held) = state.held.as_mut().filter(|held| held.valid(now)) {
-            let fresh = held.renew_at.is_none_or(|at| now < at);
-            if fresh || flight.is_some() {
-                return Ok(held.credentials.clone());
+        let now = context.clock.now();
+        let renewal = state.renewal.as_ref().and_then(WeakShared::upgrade);
+        let mut wait: fn(Shared<Renewal>) -> Pending = Pending::Wait;
+        if let Some(cached) = state.cached.as_mut().filter(|cached| cached.is_valid(now)) {
+            let fresh = cached.renew_at.is_none_or(|at| now < at);
+            if fresh || renewal.is_some() {
+                return Ok(cached.credentials.clone());
             }
-            // Should whoever renews be dropped, the others have the old ones meanwhile.
-            held.postpone(now, Duration::ZERO);
-            wait = Next::Renew;
-        } else if let Some((error, until)) = &state.refused
+            // If the call that renews is dropped, other calls still use the old ones.
+            cached.postpone(now, Duration::ZERO);
+            wait = Pending::Renew;
+        } else if let Some((error, until)) = &state.rejection
             && let Ok(left) = until.duration_since(now)
             && !left.is_zero()
         {
-            // Whoever may ask again is to do so when the others may.
+            // An error that asks to wait asks for the remaining time.
             let left = error.retry_after().map(|_| left);
-            return Err(Next::Refused(error.clone().with_retry_after(left)));
+            return Err(Pending::Rejected(error.clone().with_retry_after(left)));
         }
-        let flight = flight.unwrap_or_else(|| {
+        let renewal = renewal.unwrap_or_else(|| {
             let inner = Arc::clone(&self.0);
-            let tools = tools.clone();
-            let fetch: Flight = Box::pin(async move { inner.fetch(&tools).await });
-            let flight = fetch.shared();
-            state.flight = flight.downgrade();
-            flight
+            let context = context.clone();
+            let fetch: Renewal = Box::pin(async move { inner.fetch(&context).await });
+            let renewal = fetch.shared();
+            state.renewal = renewal.downgrade();
+            renewal
         });
-        Err(wait(flight))
+        Err(wait(renewal))
     }
 }
 
-enum Next {
-    /// Nothing is there but this.
-    Wait(Shared<Flight>),
-    /// The old ones serve for a while yet.
-    Renew(Shared<Flight>),
-    Refused(Error),
+/// The reason why there are no credentials that need no renewal.
+enum Pending {
+    /// There are no valid ones: the renewal has to be waited for.
+    Wait(Shared<Renewal>),
+    /// The old ones are still valid.
+    Renew(Shared<Renewal>),
+    /// The last renewal was rejected.
+    Rejected(Error),
 }
 
 impl Inner {
-    /// What is held, as long as it is valid.
-    fn valid(&self, now: SystemTime) -> Option<Credentials> {
+    /// The cached credentials, if they are valid.
+    fn valid_credentials(&self, now: SystemTime) -> Option<Credentials> {
         let state = self.lock();
-        let held = state.held.as_ref().filter(|held| held.valid(now))?;
-        Some(held.credentials.clone())
+        let cached = state
+            .cached
+            .as_ref()
+            .filter(|cached| cached.is_valid(now))?;
+        Some(cached.credentials.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -214,42 +219,42 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches, once for everyone who waits.
-    async fn fetch(&self, tools: &ProviderContext) -> Result<Credentials, Error> {
-        let fetched = self.source.fetch(tools).await;
-        let now = tools.clock.now();
+    /// Fetches credentials, once for all calls that wait.
+    async fn fetch(&self, context: &ProviderContext) -> Result<Credentials, Error> {
+        let fetched = self.source.fetch(context).await;
+        let now = context.clock.now();
         let mut state = self.lock();
-        state.flight = None;
+        state.renewal = None;
         let error = match fetched {
-            Ok(fetched) => match self.keep(&mut state, fetched, now) {
+            Ok(fetched) => match self.store(&mut state, fetched, now) {
                 Ok(credentials) => return Ok(credentials),
                 Err(error) => error,
             },
             Err(error) => error,
         };
-        let asked = error.retry_after().map(|wait| wait.min(REFUSED));
-        let silence = if error.status().is_some() && !error.is_retryable() {
-            Some(REFUSED)
+        let retry_after = error.retry_after().map(|wait| wait.min(REJECTION_PAUSE));
+        let pause = if error.status().is_some() && !error.is_retryable() {
+            Some(REJECTION_PAUSE)
         } else {
-            asked
+            retry_after
         };
-        if let Some(silence) = silence {
-            let until = now.checked_add(silence).unwrap_or(now);
-            state.refused = Some((error.clone(), until));
+        if let Some(pause) = pause {
+            let until = now.checked_add(pause).unwrap_or(now);
+            state.rejection = Some((error.clone(), until));
         }
-        let Some(held) = state.held.as_mut().filter(|held| held.valid(now)) else {
+        let Some(cached) = state.cached.as_mut().filter(|cached| cached.is_valid(now)) else {
             return Err(error);
         };
-        held.postpone(now, asked.unwrap_or_default());
+        cached.postpone(now, retry_after.unwrap_or_default());
         tracing::warn!(
             source = ?self.source,
             %error,
             "credentials cannot be renewed; the old ones are used while they are valid"
         );
-        Ok(held.credentials.clone())
+        Ok(cached.credentials.clone())
     }
 
-    fn keep(
+    fn store(
         &self,
         state: &mut State,
         fetched: Fetched,
@@ -263,24 +268,28 @@ impl Inner {
         credentials.check()?;
         let mut renew_at = None;
         if let Some(end) = expires_at {
-            let Some(left) = end.duration_since(now).ok().filter(|left| *left > LAST) else {
+            let Some(left) = end
+                .duration_since(now)
+                .ok()
+                .filter(|left| *left > EXPIRY_MARGIN)
+            else {
                 return Err(Error::new(
-                    crate::error::ErrorKind::Credentials,
+                    ErrorKind::Credentials,
                     format!(
                         "new credentials end at {}, and it is {} here; check the clock of this \
                          machine",
-                        written(end),
-                        written(now)
+                        format_time(end),
+                        format_time(now)
                     ),
                 ));
             };
             renew_at = end.checked_sub(self.source.margin().min(left / 4));
         }
         state.project_id = project_id.or(state.project_id.take());
-        state.refused = None;
-        state.held = Some(Held {
+        state.rejection = None;
+        state.cached = Some(CachedCredentials {
             credentials: credentials.clone(),
-            ends: expires_at.map(|end| end.checked_sub(LAST).unwrap_or(end)),
+            ends: expires_at.map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
             renew_at,
         });
         tracing::debug!(source = ?self.source, "credentials renewed");
@@ -288,8 +297,8 @@ impl Inner {
     }
 }
 
-/// A time, for people.
-fn written(time: SystemTime) -> String {
+/// A time in the form of messages.
+fn format_time(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time)
         .unwrap_or_default()
         .strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -299,32 +308,34 @@ fn written(time: SystemTime) -> String {
 impl ProvideCredentials for CachedProvider {
     fn credentials<'a>(
         &'a self,
-        tools: &'a ProviderContext,
+        context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(async move {
-            match self.next(tools) {
+            match self.lookup(context) {
                 Ok(credentials) => Ok(credentials),
-                Err(Next::Wait(flight)) => flight.await,
-                Err(Next::Renew(flight)) => {
-                    match select(flight, tools.clock.sleep(PATIENCE)).await {
+                Err(Pending::Wait(renewal)) => renewal.await,
+                Err(Pending::Renew(renewal)) => {
+                    match select(renewal, context.clock.sleep(RENEWAL_TIMEOUT)).await {
                         Either::Left((outcome, _)) => outcome,
-                        Either::Right(((), flight)) => match self.0.valid(tools.clock.now()) {
-                            Some(credentials) => Ok(credentials),
-                            None => flight.await,
-                        },
+                        Either::Right(((), renewal)) => {
+                            match self.0.valid_credentials(context.clock.now()) {
+                                Some(credentials) => Ok(credentials),
+                                None => renewal.await,
+                            }
+                        }
                     }
                 }
-                Err(Next::Refused(error)) => Err(error),
+                Err(Pending::Rejected(error)) => Err(error),
             }
         })
     }
 
-    fn renew(&self, refused: &Credentials) -> bool {
+    fn renew(&self, rejected: &Credentials) -> bool {
         let mut state = self.0.lock();
-        if let Some(held) = &state.held
-            && held.credentials.0 == refused.0
+        if let Some(cached) = &state.cached
+            && cached.credentials.0 == rejected.0
         {
-            state.held = None;
+            state.cached = None;
         }
         true
     }

@@ -1,148 +1,69 @@
-//! Where credentials are looked for when the program names none.
+//! The chain of sources in which credentials are looked for when the program names none.
 
-use std::{any::TypeId, fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use crate::{
     config::{
-        endpoints::{self, Project, Service},
+        endpoints::{self, Service},
         environment::Environment,
     },
     credentials::{
-        Credentials, ProvideCredentials, cache::FetchCredentials, clouds_yaml, metadata::Metadata,
-        oidc::Oidc, password::Password, profile_file,
+        Credentials,
+        cache::FetchCredentials,
+        clouds_yaml,
+        oidc::Oidc,
+        password::Password,
+        profile_file,
+        source::{FoundCredentials, Hints, Lookup},
     },
     error::Error,
 };
 
-/// What is asked for before anything is looked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Hints {
-    pub(crate) region: Option<String>,
-    pub(crate) project: Project,
-    /// The address of IAM, when the program or `HUAWEICLOUD_SDK_IAM_ENDPOINT` says it.
-    pub(crate) iam: Option<String>,
-    pub(crate) metadata: Option<Metadata>,
+/// The result of looking at all sources.
+pub(crate) enum ChainResult {
+    Found(FoundCredentials),
+    /// No source has credentials; the error lists the sources.
+    NotFound(Error),
 }
 
-impl Hints {
-    /// The address of IAM; `given` is what the source of the credentials says.
-    pub(crate) fn iam(
-        &self,
-        environment: &Environment,
-        given: Option<String>,
-        region: Option<&str>,
-    ) -> Result<Option<String>, Error> {
-        match (self.iam.clone().or(given), region) {
-            (Some(address), _) => Ok(Some(address)),
-            (None, Some(region)) => endpoints::endpoint(Service::Iam, region, Some(environment)),
-            (None, None) => Ok(None),
-        }
-    }
-}
+type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
-/// Credentials that were found, with what was found beside them.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) credentials: Arc<dyn ProvideCredentials>,
-    /// Whether they are plain [`Credentials`], which nobody is asked for.
-    pub(crate) fixed: bool,
-    pub(crate) project: Project,
-    pub(crate) region: Option<String>,
-    pub(crate) iam: Option<String>,
-}
-
-impl Found {
-    /// What is found at a place must be good.
-    pub(crate) fn new(
-        place: impl fmt::Display,
-        credentials: impl ProvideCredentials,
-    ) -> Result<Self, Error> {
-        credentials.check().map_err(|error| {
-            let colon = if place.to_string().ends_with(',') {
-                ""
-            } else {
-                ":"
-            };
-            Error::config(format!("{place}{colon} {error}"))
-        })?;
-        Ok(Self::unchecked(credentials))
-    }
-
-    pub(crate) fn unchecked<P: ProvideCredentials>(credentials: P) -> Self {
-        Self {
-            credentials: Arc::new(credentials),
-            fixed: TypeId::of::<P>() == TypeId::of::<Credentials>(),
-            project: Project::default(),
-            region: None,
-            iam: None,
-        }
-    }
-}
-
-/// What a look at one source brought.
-pub(crate) enum Look {
-    Found(Box<Found>),
-    /// Nothing is there; why.
-    Not(String),
-}
-
-impl Look {
-    pub(crate) fn not(why: impl Into<String>) -> Self {
-        Self::Not(why.into())
-    }
-}
-
-impl From<Found> for Look {
-    fn from(found: Found) -> Self {
-        Self::Found(Box::new(found))
-    }
-}
-
-/// What a look everywhere brought.
-pub(crate) enum Search {
-    Found(Found),
-    /// Nothing is anywhere; the error lists the places.
-    Nothing(Error),
-}
-
-type Source = fn(&Environment, &Hints) -> Result<Look, Error>;
-
-/// The order: what is for this program alone comes first, what is for everyone on the
-/// machine last.
-const ORDER: [Source; 8] = [
-    oidc,
-    keys,
-    openstack,
+/// The sources in their order: those of this program come first, those of the whole machine
+/// last.
+const SOURCES: [Source; 8] = [
+    find_oidc,
+    find_keys,
+    find_openstack,
     clouds_yaml::find_named,
     profile_file::find,
     clouds_yaml::find_only,
-    metadata,
-    pod_identity,
+    find_metadata,
+    find_pod_identity,
 ];
 
-/// Looks everywhere, in order. What is found and is not good is an error: another
-/// source might be somebody else.
-pub(crate) fn find(environment: &Environment, wishes: &Hints) -> Result<Search, Error> {
-    let mut looks = Vec::new();
-    for source in ORDER {
-        match source(environment, wishes)? {
-            Look::Found(found) => return Ok(Search::Found(*found)),
-            Look::Not(why) => looks.push(why),
+/// Looks at all sources in order. Credentials that are not usable are an error: those of
+/// another source might be of somebody else.
+pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<ChainResult, Error> {
+    let mut reasons = Vec::new();
+    for source in SOURCES {
+        match source(environment, hints)? {
+            Lookup::Found(found) => return Ok(ChainResult::Found(*found)),
+            Lookup::NotFound(why) => reasons.push(why),
         }
     }
-    Ok(Search::Nothing(Error::config(format!(
+    Ok(ChainResult::NotFound(Error::config(format!(
         "no credentials; call credentials(), or set HUAWEICLOUD_SDK_AK and \
          HUAWEICLOUD_SDK_SK. Looked at:\n- {}",
-        looks.join("\n- ")
+        reasons.join("\n- ")
     ))))
 }
 
-/// Refuses a variable that does not go with those that are set.
-fn lacks(set: &str, missing: &str) -> Error {
+/// The error for a variable that must be set beside another one.
+fn missing_variable(set: &str, missing: &str) -> Error {
     Error::config(format!("{set} is set but {missing} is not"))
 }
 
-fn oidc(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
+fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     const PROVIDER: &str = "HUAWEICLOUD_OIDC_PROVIDER_URN";
     const AGENCY: &str = "HUAWEICLOUD_OIDC_AGENCY_URN";
     const TOKEN: &str = "HUAWEICLOUD_OIDC_ID_TOKEN";
@@ -151,12 +72,18 @@ fn oidc(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     const STS: &str = "HUAWEICLOUD_SDK_STS_ENDPOINT";
 
     let Some((set, _)) = environment.first(&[PROVIDER, AGENCY, TOKEN, FILE]) else {
-        return Ok(Look::not("the variables HUAWEICLOUD_OIDC_*: not set"));
+        return Ok(Lookup::not_found(
+            "the variables HUAWEICLOUD_OIDC_*: not set",
+        ));
     };
-    let need = |name: &str| environment.get(name).ok_or_else(|| lacks(set, name));
+    let need = |name: &str| {
+        environment
+            .get(name)
+            .ok_or_else(|| missing_variable(set, name))
+    };
     let provider = need(PROVIDER)?;
     let agency = need(AGENCY)?;
-    let sts = match (environment.get(STS), &wishes.region) {
+    let sts = match (environment.get(STS), &hints.region) {
         (Some(address), _) => Some(address),
         (None, Some(region)) => endpoints::endpoint(Service::Sts, region, Some(environment))?,
         (None, None) => None,
@@ -169,7 +96,7 @@ fn oidc(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
     let mut login = match (environment.get(TOKEN), environment.get(FILE)) {
         (Some(token), _) => Oidc::from_token(sts, provider, agency, token),
         (None, Some(file)) => Oidc::from_file(sts, provider, agency, file),
-        (None, None) => return Err(lacks(set, &format!("{TOKEN} or {FILE}"))),
+        (None, None) => return Err(missing_variable(set, &format!("{TOKEN} or {FILE}"))),
     };
     if let Some(seconds) = environment.get(DURATION) {
         let seconds = seconds.trim().parse().map_err(|_| {
@@ -189,20 +116,20 @@ fn oidc(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
         let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
         login = login.policy_ids(ids);
     }
-    Ok(Found::new("the variables HUAWEICLOUD_OIDC_*", login.renewing())?.into())
+    Ok(FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*", login.into_provider())?.into())
 }
 
-/// The pair of keys in two variables; `None` when neither is set.
-fn pair(
+/// The keys in two variables; `None` when neither is set.
+fn find_key_pair(
     environment: &Environment,
     access_key: &'static str,
     secret_key: &'static str,
     tokens: &[&'static str],
-) -> Result<Option<Found>, Error> {
+) -> Result<Option<FoundCredentials>, Error> {
     let (ak, sk) = match (environment.get(access_key), environment.get(secret_key)) {
         (Some(ak), Some(sk)) => (ak, sk),
-        (Some(_), None) => return Err(lacks(access_key, secret_key)),
-        (None, Some(_)) => return Err(lacks(secret_key, access_key)),
+        (Some(_), None) => return Err(missing_variable(access_key, secret_key)),
+        (None, Some(_)) => return Err(missing_variable(secret_key, access_key)),
         (None, None) => return Ok(None),
     };
     let (place, credentials) = match environment.first(tokens) {
@@ -215,10 +142,10 @@ fn pair(
             Credentials::keys(ak, sk),
         ),
     };
-    Found::new(place, credentials).map(Some)
+    FoundCredentials::new(place, credentials).map(Some)
 }
 
-fn keys(environment: &Environment, _: &Hints) -> Result<Look, Error> {
+fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const FEDERATION: &str = "HUAWEICLOUD_SDK_IDP_ID";
 
     if environment.get(FEDERATION).is_some() {
@@ -227,7 +154,7 @@ fn keys(environment: &Environment, _: &Hints) -> Result<Look, Error> {
              HUAWEICLOUD_OIDC_*"
         )));
     }
-    let found = pair(
+    let found = find_key_pair(
         environment,
         "HUAWEICLOUD_SDK_AK",
         "HUAWEICLOUD_SDK_SK",
@@ -235,7 +162,7 @@ fn keys(environment: &Environment, _: &Hints) -> Result<Look, Error> {
     )?;
     Ok(match found {
         Some(found) => found.into(),
-        None => Look::not("HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set"),
+        None => Lookup::not_found("HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set"),
     })
 }
 
@@ -246,34 +173,34 @@ const OPENSTACK_KEYS: [(&str, &str); 3] = [
     ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
 ];
 
-fn openstack(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
+fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     const PASSWORD: &str = "OS_PASSWORD";
 
     for (access_key, secret_key) in OPENSTACK_KEYS {
         let tokens = ["OS_SECURITY_TOKEN", "OS_AKSK_SECURITY_TOKEN"];
-        if let Some(found) = pair(environment, access_key, secret_key, &tokens)? {
+        if let Some(found) = find_key_pair(environment, access_key, secret_key, &tokens)? {
             return Ok(found.into());
         }
     }
     if let Some((name, token)) = environment.first(&["OS_AUTH_TOKEN", "OS_TOKEN"]) {
-        return Ok(Found::new(name, Credentials::token(token))?.into());
+        return Ok(FoundCredentials::new(name, Credentials::token(token))?.into());
     }
     let user = environment.first(&["OS_USERNAME", "OS_USER_ID"]);
     let (name, user, password) = match (user, environment.get(PASSWORD)) {
         (Some((name, user)), Some(password)) => (name, user, password),
-        (Some((name, _)), None) => return Err(lacks(name, PASSWORD)),
-        (None, Some(_)) => return Err(lacks(PASSWORD, "OS_USERNAME")),
+        (Some((name, _)), None) => return Err(missing_variable(name, PASSWORD)),
+        (None, Some(_)) => return Err(missing_variable(PASSWORD, "OS_USERNAME")),
         (None, None) => {
-            return Ok(Look::not(
+            return Ok(Lookup::not_found(
                 "OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: \
                  not set",
             ));
         }
     };
     let given = environment.get("OS_AUTH_URL");
-    let iam = wishes
-        .iam(environment, given, wishes.region.as_deref())?
-        .ok_or_else(|| lacks(name, "OS_AUTH_URL"))?;
+    let iam = hints
+        .iam(environment, given, hints.region.as_deref())?
+        .ok_or_else(|| missing_variable(name, "OS_AUTH_URL"))?;
     let mut login = Password::new(iam, user.clone(), password);
     if name == "OS_USER_ID" {
         login = login.user_id(user);
@@ -284,37 +211,40 @@ fn openstack(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
         (Some(id), _) => login.domain_id(id),
         (None, Some(domain)) => login.domain(domain),
         (None, None) if name == "OS_USERNAME" => {
-            return Err(lacks(name, "OS_USER_DOMAIN_NAME or OS_DOMAIN_NAME"));
+            return Err(missing_variable(
+                name,
+                "OS_USER_DOMAIN_NAME or OS_DOMAIN_NAME",
+            ));
         }
         (None, None) => login,
     };
-    let project = wishes.project.clone();
-    login = match (project.id, project.name.or(wishes.region.clone())) {
+    let project = hints.project.clone();
+    login = match (project.id, project.name.or(hints.region.clone())) {
         (Some(id), _) => login.project_id(id),
         (None, Some(name)) => login.project(name),
-        (None, None) => return Err(lacks(name, "OS_PROJECT_NAME or OS_PROJECT_ID")),
+        (None, None) => return Err(missing_variable(name, "OS_PROJECT_NAME or OS_PROJECT_ID")),
     };
     let place = format!("{name} and {PASSWORD}");
-    Ok(Found::new(place, login.renewing())?.into())
+    Ok(FoundCredentials::new(place, login.into_provider())?.into())
 }
 
-fn metadata(_: &Environment, wishes: &Hints) -> Result<Look, Error> {
-    match &wishes.metadata {
+fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
+    match &hints.metadata {
         Some(metadata) => {
-            let provider = metadata.clone().renewing();
-            Ok(Found::new("the metadata service", provider)?.into())
+            let provider = metadata.clone().into_provider();
+            Ok(FoundCredentials::new("the metadata service", provider)?.into())
         }
-        None => Ok(Look::not(
+        None => Ok(Lookup::not_found(
             "the metadata service of a cloud server: not asked unless metadata() is called",
         )),
     }
 }
 
-/// Not supported; but whoever relies on it should read that.
-fn pod_identity(environment: &Environment, _: &Hints) -> Result<Look, Error> {
+/// Reports the identity of pods, which is not supported.
+fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 
-    Ok(Look::not(match environment.get(VARIABLE) {
+    Ok(Lookup::not_found(match environment.get(VARIABLE) {
         Some(_) => format!(
             "{VARIABLE}: it is set, and the identity of pods is not supported; call \
              credentials() with a provider of your own"

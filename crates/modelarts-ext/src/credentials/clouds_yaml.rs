@@ -9,27 +9,24 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::{
-    config::{
-        endpoints::Project,
-        environment::{self, Environment},
-    },
+    config::{endpoints::ProjectRef, environment::Environment, files},
     credentials::{
         Credentials,
         cache::FetchCredentials,
-        chain::{Found, Hints, Look},
         password::Password,
+        source::{FoundCredentials, Hints, Lookup},
     },
     error::Error,
 };
 
 /// Names the cloud to use.
 const CLOUD: &str = "OS_CLOUD";
-/// Name other files than the usual ones.
+/// Name files that replace the usual ones.
 const FILE: &str = "OS_CLIENT_CONFIG_FILE";
 const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
 
 #[derive(Default, Deserialize)]
-struct File {
+struct CloudsFile {
     clouds: Option<BTreeMap<String, Spanned<Option<Cloud>>>>,
 }
 
@@ -64,7 +61,7 @@ struct Auth {
 }
 
 impl Auth {
-    /// What is here, and for the rest what is there.
+    /// These settings, with those of the other where one is missing.
     fn or(self, other: Self) -> Self {
         Self {
             auth_url: self.auth_url.or(other.auth_url),
@@ -84,32 +81,32 @@ impl Auth {
 }
 
 /// Looks for the cloud that `OS_CLOUD` names.
-pub(crate) fn find_named(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
+pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match environment.get(CLOUD) {
-        Some(name) => find(environment, wishes, Some(&name)),
-        None => Ok(Look::not(format!("{CLOUD}: not set"))),
+        Some(name) => find(environment, hints, Some(&name)),
+        None => Ok(Lookup::not_found(format!("{CLOUD}: not set"))),
     }
 }
 
 /// Looks for a file with one cloud.
-pub(crate) fn find_only(environment: &Environment, wishes: &Hints) -> Result<Look, Error> {
-    find(environment, wishes, None)
+pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
+    find(environment, hints, None)
 }
 
-fn find(environment: &Environment, wishes: &Hints, name: Option<&str>) -> Result<Look, Error> {
-    let Some((path, mut clouds)) = read(environment, FILE, "clouds")? else {
-        let places = places(environment, "clouds")
+fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<Lookup, Error> {
+    let Some((path, mut clouds)) = read_clouds(environment, FILE, "clouds")? else {
+        let paths = candidate_paths(environment, "clouds")
             .iter()
-            .map(|place| place.display().to_string())
+            .map(|path| path.display().to_string())
             .collect::<Vec<_>>();
-        let nowhere = if places.is_empty() {
+        let nowhere = if paths.is_empty() {
             format!("clouds.yaml: there is no place to look in, and {FILE} is not set")
         } else {
-            format!("clouds.yaml: none of {} exists", places.join(", "))
+            format!("clouds.yaml: none of {} exists", paths.join(", "))
         };
         return match name {
             Some(name) => Err(Error::config(format!("{CLOUD} is {name:?}, but {nowhere}"))),
-            None => Ok(Look::not(nowhere)),
+            None => Ok(Lookup::not_found(nowhere)),
         };
     };
     let place = path.display();
@@ -117,9 +114,13 @@ fn find(environment: &Environment, wishes: &Hints, name: Option<&str>) -> Result
     let name = match (name, all.as_slice()) {
         (Some(name), _) => name.to_owned(),
         (None, [only]) => only.clone(),
-        (None, []) => return Ok(Look::not(format!("{place}: there is no cloud in it"))),
+        (None, []) => {
+            return Ok(Lookup::not_found(format!(
+                "{place}: there is no cloud in it"
+            )));
+        }
         (None, several) => {
-            return Ok(Look::not(format!(
+            return Ok(Lookup::not_found(format!(
                 "{place}: there are several clouds in it ({}); set {CLOUD}",
                 several.join(", ")
             )));
@@ -139,61 +140,63 @@ fn find(environment: &Environment, wishes: &Hints, name: Option<&str>) -> Result
     let mut auth = cloud.auth.unwrap_or_default();
     let secret = |auth: &Auth| auth.password.is_some() || auth.sk.is_some() || auth.token.is_some();
     if secret(&auth) {
-        environment::warn_if_open(&path);
+        files::warn_if_open(&path);
     }
-    if let Some((path, mut secure)) = read(environment, SECURE_FILE, "secure")?
+    if let Some((path, mut secure)) = read_clouds(environment, SECURE_FILE, "secure")?
         && let Some(more) = secure.remove(&name)
     {
-        environment::warn_if_open(&path);
+        files::warn_if_open(&path);
         let more = more.value.unwrap_or_default();
         auth = more.auth.unwrap_or_default().or(auth);
     }
     let region = cloud.region_name;
-    serve(&place, auth, cloud.auth_type, region, environment, wishes).map(Look::from)
+    make_credentials(&place, auth, cloud.auth_type, region, environment, hints).map(Lookup::from)
 }
 
-/// Makes credentials of what a cloud says.
-fn serve(
+/// Makes credentials of the settings of a cloud.
+fn make_credentials(
     place: &str,
     auth: Auth,
     auth_type: Option<String>,
     region: Option<String>,
     environment: &Environment,
-    wishes: &Hints,
-) -> Result<Found, Error> {
-    let lacks = |what: &str| Error::config(format!("{place} {what}"));
-    let project = Project {
+    hints: &Hints,
+) -> Result<FoundCredentials, Error> {
+    let error = |what: &str| Error::config(format!("{place} {what}"));
+    let project = ProjectRef {
         id: auth.project_id,
         name: auth.project_name,
     };
-    let wanted = auth_type.unwrap_or_default();
-    let by_token = wanted.ends_with("token") || auth.password.is_none();
+    let auth_type = auth_type.unwrap_or_default();
+    let by_token = auth_type.ends_with("token") || auth.password.is_none();
     let found = match (auth.ak, auth.sk, auth.token) {
         (Some(access_key), Some(secret_key), _) => {
             let credentials = match auth.security_token {
                 Some(token) => Credentials::temporary_keys(access_key, secret_key, token),
                 None => Credentials::keys(access_key, secret_key),
             };
-            Found::new(place, credentials)?
+            FoundCredentials::new(place, credentials)?
         }
-        (Some(_), None, _) => return Err(lacks("has ak but no sk")),
-        (None, Some(_), _) => return Err(lacks("has sk but no ak")),
-        (None, None, Some(token)) if by_token => Found::new(place, Credentials::token(token))?,
+        (Some(_), None, _) => return Err(error("has ak but no sk")),
+        (None, Some(_), _) => return Err(error("has sk but no ak")),
+        (None, None, Some(token)) if by_token => {
+            FoundCredentials::new(place, Credentials::token(token))?
+        }
         (None, None, _) => {
             let user = auth.username.or(auth.user_id.clone());
             let (user, password) = match (user, auth.password) {
                 (Some(user), Some(password)) => (user, password),
-                (Some(_), None) => return Err(lacks("has a user but no password")),
-                (None, Some(_)) => return Err(lacks("has a password but no user")),
+                (Some(_), None) => return Err(error("has a user but no password")),
+                (None, Some(_)) => return Err(error("has a password but no user")),
                 (None, None) => {
-                    return Err(lacks(
+                    return Err(error(
                         "has none of ak and sk, username and password, and token",
                     ));
                 }
             };
-            let region = wishes.region.clone().or(region.clone());
-            let iam = wishes.iam(environment, auth.auth_url.clone(), region.as_deref())?;
-            let iam = iam.ok_or_else(|| lacks("has no auth_url, and its region is not known"))?;
+            let region = hints.region.clone().or(region.clone());
+            let iam = hints.iam(environment, auth.auth_url.clone(), region.as_deref())?;
+            let iam = iam.ok_or_else(|| error("has no auth_url, and its region is not known"))?;
             let mut login = Password::new(iam, user, password);
             if let Some(id) = auth.user_id {
                 login = login.user_id(id);
@@ -203,16 +206,16 @@ fn serve(
                 (None, Some(name)) => login.domain(name),
                 (None, None) => login,
             };
-            let project = wishes.project.clone().or(project.clone());
+            let project = hints.project.clone().or(project.clone());
             login = match (project.id, project.name.or(region)) {
                 (Some(id), _) => login.project_id(id),
                 (None, Some(name)) => login.project(name),
                 (None, None) => login,
             };
-            Found::new(place, login.renewing())?
+            FoundCredentials::new(place, login.into_provider())?
         }
     };
-    Ok(Found {
+    Ok(FoundCredentials {
         project,
         region,
         iam: auth.auth_url,
@@ -223,17 +226,17 @@ fn serve(
 type Clouds = BTreeMap<String, Spanned<Option<Cloud>>>;
 
 /// Reads the first of the files that exists.
-fn read(
+fn read_clouds(
     environment: &Environment,
     variable: &str,
     stem: &str,
 ) -> Result<Option<(PathBuf, Clouds)>, Error> {
     let parse = |path: &Path, text: &str| {
-        let file: Option<File> = environment::yaml(path, text)?;
+        let file: Option<CloudsFile> = files::parse_yaml(path, text)?;
         Ok(file.unwrap_or_default().clouds.unwrap_or_default())
     };
     if let Some(path) = environment.get(variable).map(PathBuf::from) {
-        let Some(text) = environment::read(&path)? else {
+        let Some(text) = files::read_text(&path)? else {
             return Err(Error::config(format!(
                 "{variable} names {}, which does not exist",
                 path.display()
@@ -242,8 +245,8 @@ fn read(
         let clouds = parse(&path, &text)?;
         return Ok(Some((path, clouds)));
     }
-    for path in places(environment, stem) {
-        if let Some(text) = environment::read(&path)? {
+    for path in candidate_paths(environment, stem) {
+        if let Some(text) = files::read_text(&path)? {
             let clouds = parse(&path, &text)?;
             return Ok(Some((path, clouds)));
         }
@@ -251,8 +254,8 @@ fn read(
     Ok(None)
 }
 
-/// Where the files may be: the current directory, the user's, the system's.
-fn places(environment: &Environment, stem: &str) -> Vec<PathBuf> {
+/// The paths at which a file may be: in the current directory, the user's and the system's.
+fn candidate_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let user = match (environment.get("XDG_CONFIG_HOME"), &environment.home) {
         (Some(path), _) => Some(PathBuf::from(path)),
         (None, Some(home)) => Some(home.join(".config")),

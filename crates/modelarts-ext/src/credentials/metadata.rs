@@ -6,20 +6,20 @@ use modelarts_api::BoxFuture;
 use reqwest::{Method, Request, StatusCode, Url, header::HeaderValue};
 
 use crate::{
-    client::resolve::is_loopback,
     credentials::{
         ProviderContext,
+        auth_server::{AuthReply, AuthServer, displayable_address},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthReply, AuthServer, shown},
     },
     error::Error,
+    http::url::is_loopback,
 };
 
-/// Where the metadata service of every cloud server is.
+/// The address of the metadata service on every cloud server.
 const ADDRESS: &str = "http://169.254.169.254";
-/// How long it may take: it is on the same machine, or not there at all.
-const LIMIT: Duration = Duration::from_secs(3);
-/// How long a session with it is to live; as in the official SDK.
+/// The time limit of a request: the service is on the same machine, or does not exist.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// The lifetime of a session, as in the official SDK.
 const SESSION_SECONDS: &str = "21600";
 
 /// Asks the metadata service of a cloud server (ECS) for the temporary keys of the
@@ -31,7 +31,7 @@ const SESSION_SECONDS: &str = "21600";
 /// ```
 /// use modelarts_ext::{Client, FetchCredentials, Metadata};
 ///
-/// let builder = Client::builder().region("eu-de").credentials(Metadata::new().renewing());
+/// let builder = Client::builder().region("eu-de").credentials(Metadata::new().into_provider());
 /// ```
 #[derive(Clone)]
 #[must_use]
@@ -54,8 +54,8 @@ impl Metadata {
     }
 
     fn service(&self) -> Result<AuthServer, Error> {
-        let service = AuthServer::anywhere("the metadata service", &self.address)?;
-        let url = service.at("/");
+        let service = AuthServer::with_any_scheme("the metadata service", &self.address)?;
+        let url = service.url("/");
         if url.scheme() == "http" && !is_loopback(&url) && !is_link_local(&url) {
             return Err(Error::config(format!(
                 "the metadata service {} is neither on this machine nor link-local nor https",
@@ -69,7 +69,7 @@ impl Metadata {
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metadata")
-            .field("address", &shown(&self.address))
+            .field("address", &displayable_address(&self.address))
             .finish()
     }
 }
@@ -89,54 +89,54 @@ fn is_link_local(url: &Url) -> bool {
 }
 
 /// Begins a session; older versions of the service know none and answer without.
-async fn session(
+async fn begin_session(
     service: &AuthServer,
-    tools: &ProviderContext,
+    context: &ProviderContext,
     required: bool,
 ) -> Result<Option<HeaderValue>, Error> {
-    let mut request = Request::new(Method::PUT, service.at("/meta-data/latest/api/token"));
+    let mut request = Request::new(Method::PUT, service.url("/meta-data/latest/api/token"));
     request.headers_mut().insert(
         "x-metadata-token-ttl-seconds",
         HeaderValue::from_static(SESSION_SECONDS),
     );
-    let reply = service.send(tools, request, LIMIT, &[]).await?;
+    let reply = service.send(context, request, TIMEOUT, &[]).await?;
     match reply.status.as_u16() {
         200 => {
             let mut token = HeaderValue::from_bytes(reply.body.trim_ascii())
-                .map_err(|_| service.odd("in which the session is no text"))?;
+                .map_err(|_| service.unexpected("in which the session is no text"))?;
             token.set_sensitive(true);
             Ok(Some(token))
         }
         404 | 405 | 503 if !required => Ok(None),
-        _ => Err(service.refusal(&reply, "begins no session")),
+        _ => Err(service.response_error(&reply, "begins no session")),
     }
 }
 
-async fn keys(
+async fn fetch_keys(
     service: &AuthServer,
-    tools: &ProviderContext,
+    context: &ProviderContext,
     session: Option<HeaderValue>,
 ) -> Result<AuthReply, Error> {
-    let mut request = Request::new(Method::GET, service.at("/openstack/latest/securitykey"));
+    let mut request = Request::new(Method::GET, service.url("/openstack/latest/securitykey"));
     if let Some(session) = session {
         request.headers_mut().insert("x-metadata-token", session);
     }
-    service.send(tools, request, LIMIT, &[]).await
+    service.send(context, request, TIMEOUT, &[]).await
 }
 
 impl FetchCredentials for Metadata {
-    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             let service = self.service()?;
-            let begun = session(&service, tools, false).await?;
-            let mut reply = keys(&service, tools, begun).await?;
-            if reply.status == StatusCode::UNAUTHORIZED && !no_agency(&reply) {
-                let begun = session(&service, tools, true).await?;
-                reply = keys(&service, tools, begun).await?;
+            let session = begin_session(&service, context, false).await?;
+            let mut reply = fetch_keys(&service, context, session).await?;
+            if reply.status == StatusCode::UNAUTHORIZED && !has_no_agency(&reply) {
+                let session = begin_session(&service, context, true).await?;
+                reply = fetch_keys(&service, context, session).await?;
             }
             if reply.status != StatusCode::OK {
-                let error = service.refusal(&reply, "gives no keys");
-                return Err(if no_agency(&reply) {
+                let error = service.response_error(&reply, "gives no keys");
+                return Err(if has_no_agency(&reply) {
                     error.with_solution(Some("attach an agency to this server".to_owned()))
                 } else {
                     error
@@ -152,9 +152,8 @@ impl FetchCredentials for Metadata {
     }
 }
 
-/// Whether the answer says that the server has no agency, which asking again does not
-/// change.
-fn no_agency(reply: &AuthReply) -> bool {
+/// True if the server has no agency; another request does not change that.
+fn has_no_agency(reply: &AuthReply) -> bool {
     let text = String::from_utf8_lossy(&reply.body);
     text.contains("configure Cloud Service Agency")
 }

@@ -1,29 +1,38 @@
-//! Who is asking.
+//! Credentials, and the providers that supply them.
+//!
+//! [`ProvideCredentials`] is asked before every attempt of a call. `cache` makes a provider of a
+//! source that has to be asked: `password` (IAM), `oidc` (STS) and `metadata`, which send their
+//! requests with `auth_server`. `chain` looks for credentials in the environment and in files
+//! (`profile_file`, `clouds_yaml`); `source` has its types. `authenticate` puts credentials into
+//! a request, `rejection` reads from a response whether it is worth another attempt, and
+//! `secrets` knows which texts must be masked.
 
+mod auth_server;
 pub(crate) mod authenticate;
 pub(crate) mod cache;
 pub(crate) mod chain;
 mod clouds_yaml;
-pub(crate) mod iam;
 pub(crate) mod metadata;
 pub(crate) mod oidc;
 pub(crate) mod password;
 mod profile_file;
+pub(crate) mod projects;
 pub(crate) mod rejection;
-pub(crate) mod secret_mask;
+pub(crate) mod secrets;
+pub(crate) mod source;
 
 use std::{fmt, sync::Arc};
 
 use modelarts_api::BoxFuture;
 
-use crate::{clock::Clock, error::Error};
+use crate::{clock::Clock, error::Error, http::tls};
 
-/// What a request is authenticated with. Nothing prints the secrets. Clones share them.
+/// Credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
 #[derive(Clone)]
-pub struct Credentials(pub(crate) Arc<Kind>);
+pub struct Credentials(Arc<CredentialKind>);
 
 #[derive(PartialEq, Eq)]
-pub(crate) enum Kind {
+enum CredentialKind {
     Keys {
         access_key: String,
         secret_key: String,
@@ -36,7 +45,7 @@ impl Credentials {
     /// An access key and its secret key (AK/SK). Requests are signed.
     #[must_use]
     pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
-        Self(Arc::new(Kind::Keys {
+        Self(Arc::new(CredentialKind::Keys {
             access_key: access_key.into(),
             secret_key: secret_key.into(),
             security_token: None,
@@ -50,7 +59,7 @@ impl Credentials {
         secret_key: impl Into<String>,
         security_token: impl Into<String>,
     ) -> Self {
-        Self(Arc::new(Kind::Keys {
+        Self(Arc::new(CredentialKind::Keys {
             access_key: access_key.into(),
             secret_key: secret_key.into(),
             security_token: Some(security_token.into()),
@@ -60,13 +69,13 @@ impl Credentials {
     /// A token from IAM, which is sent as `X-Auth-Token`.
     #[must_use]
     pub fn token(token: impl Into<String>) -> Self {
-        Self(Arc::new(Kind::Token(token.into())))
+        Self(Arc::new(CredentialKind::Token(token.into())))
     }
 
-    /// What is wrong with them before anything is sent.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Checks that they can be sent.
+    fn check(&self) -> Result<(), Error> {
         let parts: &[(&str, &str)] = match &*self.0 {
-            Kind::Keys {
+            CredentialKind::Keys {
                 access_key,
                 secret_key,
                 security_token,
@@ -78,13 +87,13 @@ impl Credentials {
                     security_token.as_deref().unwrap_or("unused"),
                 ),
             ],
-            Kind::Token(token) => &[("token", token)],
+            CredentialKind::Token(token) => &[("token", token)],
         };
         for (name, value) in parts {
             if value.trim().is_empty() {
                 return Err(Error::config(format!("the {name} is empty")));
             }
-            // What is no text in the environment ends as U+FFFD here.
+            // A variable that is no text has U+FFFD here.
             if !value.is_ascii() {
                 return Err(Error::config(format!(
                     "the {name} contains characters that are not ASCII; check how it was copied"
@@ -104,18 +113,18 @@ impl Credentials {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Keys { security_token, .. } => f
+            CredentialKind::Keys { security_token, .. } => f
                 .debug_struct("Keys")
                 .field("access_key", &"***")
                 .field("secret_key", &"***")
                 .field("security_token", &security_token.as_ref().map(|_| "***"))
                 .finish(),
-            Kind::Token(_) => f.write_str("Token(***)"),
+            CredentialKind::Token(_) => f.write_str("Token(***)"),
         }
     }
 }
 
-/// What a provider may need to get credentials.
+/// The HTTP client and the clock that a provider works with.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
@@ -127,44 +136,44 @@ pub struct ProviderContext {
 }
 
 impl ProviderContext {
-    /// ProviderContext outside of a client, for the tests of a provider, or to use a provider
+    /// A context outside of a client, for the tests of a provider, or to use a provider
     /// for something else.
     ///
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(clock: impl Clock) -> Result<Self, Error> {
-        let connection = |secure| {
+        let make_http = |secure| {
             let http = reqwest::Client::builder()
                 .redirect(reqwest::redirect::Policy::none())
                 .connect_timeout(std::time::Duration::from_secs(10));
-            crate::http::tls::configure(http, secure, &[])?
+            tls::configure(http, secure, &[])?
                 .build()
                 .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
         Ok(Self {
             // As in a client, a machine without certificates reaches itself.
-            http: connection(true).or_else(|_| connection(false))?,
+            http: make_http(true).or_else(|_| make_http(false))?,
             clock: Arc::new(clock),
         })
     }
 
     /// The HTTP client for an address. What is not encrypted, which is only admitted
     /// on this machine, is never sent to a proxy.
-    pub(crate) fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+    fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
         if url.scheme() == "https" {
             return Ok(self.http.clone());
         }
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy();
-        crate::http::tls::configure(http, false, &[])?
+        tls::configure(http, false, &[])?
             .build()
             .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
     }
 }
 
-/// Where credentials come from. A provider is asked before every attempt, so it
-/// keeps what it has until that runs out.
+/// A provider of credentials. It is asked before every attempt, so it caches credentials until
+/// they expire.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// Credentials that are valid now.
     ///
@@ -173,21 +182,20 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// reached, is an error that [`Error::is_retryable`] is true for.
     fn credentials<'a>(
         &'a self,
-        tools: &'a ProviderContext,
+        context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// Credentials that are valid now and there without asking anybody. This is asked first,
-    /// and [`credentials`](Self::credentials) only when there are none. It must not block, nor
-    /// give what it was told to [`renew`](Self::renew).
+    /// The cached credentials, if they are still valid. Called before
+    /// [`credentials`](Self::credentials), on every attempt. Must not block, and must not return
+    /// credentials that were passed to [`renew`](Self::renew).
     fn cached(&self) -> Option<Credentials> {
         None
     }
 
-    /// The service asked for newer credentials than these. When they are still
-    /// what would be given, they are to be given no more. Whether there can be
-    /// newer ones.
-    fn renew(&self, refused: &Credentials) -> bool {
-        let _ = refused;
+    /// Drops credentials that the service rejected as expired, if they are still the current
+    /// ones. Returns true if there can be newer ones.
+    fn renew(&self, rejected: &Credentials) -> bool {
+        let _ = rejected;
         false
     }
 
@@ -197,10 +205,10 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// What is wrong before anything is sent, if that can be known.
+    /// Checks the settings, as far as that is possible before anything is sent.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first setting that is wrong.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -209,17 +217,17 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
 impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
     fn credentials<'a>(
         &'a self,
-        tools: &'a ProviderContext,
+        context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>> {
-        (**self).credentials(tools)
+        (**self).credentials(context)
     }
 
     fn cached(&self) -> Option<Credentials> {
         (**self).cached()
     }
 
-    fn renew(&self, refused: &Credentials) -> bool {
-        (**self).renew(refused)
+    fn renew(&self, rejected: &Credentials) -> bool {
+        (**self).renew(rejected)
     }
 
     fn project_id(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Temporary keys for an identity token of somebody else.
+//! Temporary keys for the identity token of another provider (`OpenID Connect`).
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -6,18 +6,18 @@ use modelarts_api::{BoxFuture, Secret};
 use serde_json::json;
 
 use crate::{
-    config::environment,
+    config::files,
     credentials::{
         ProviderContext,
+        auth_server::{AuthServer, displayable_address},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthServer, shown},
     },
     error::{Error, ErrorKind},
 };
 
-/// What a session is called when nobody says so; as in the official SDK.
-const SESSION: &str = "oidc-sts-session";
-/// How long keys are asked for; as in the official SDK.
+/// The default name of a session, as in the official SDK.
+const SESSION_NAME: &str = "oidc-sts-session";
+/// The default lifetime of keys, as in the official SDK.
 const DURATION: Duration = Duration::from_secs(3600);
 
 /// Changes an identity token (`OpenID Connect`), such as that of a pod or of a CI job,
@@ -32,7 +32,7 @@ const DURATION: Duration = Duration::from_secs(3600);
 ///     "iam::0123456789abcdef:agency:training",
 ///     "/var/run/secrets/tokens/oidc-token",
 /// );
-/// let builder = Client::builder().region("cn-north-4").credentials(keys.renewing());
+/// let builder = Client::builder().region("cn-north-4").credentials(keys.into_provider());
 /// ```
 #[derive(Clone)]
 #[must_use]
@@ -63,7 +63,7 @@ impl Oidc {
         agency: impl Into<String>,
         file: impl Into<PathBuf>,
     ) -> Self {
-        Self::with(sts, provider, agency, Token::File(file.into()))
+        Self::with_token(sts, provider, agency, Token::File(file.into()))
     }
 
     /// With an identity token as text. It cannot be renewed; keys end with it.
@@ -73,10 +73,10 @@ impl Oidc {
         agency: impl Into<String>,
         token: impl Into<String>,
     ) -> Self {
-        Self::with(sts, provider, agency, Token::Text(Secret::new(token)))
+        Self::with_token(sts, provider, agency, Token::Text(Secret::new(token)))
     }
 
-    fn with(
+    fn with_token(
         sts: impl Into<String>,
         provider: impl Into<String>,
         agency: impl Into<String>,
@@ -87,15 +87,14 @@ impl Oidc {
             provider: provider.into(),
             agency: agency.into(),
             token,
-            session: SESSION.to_owned(),
+            session: SESSION_NAME.to_owned(),
             duration: DURATION,
             policy: None,
             policy_ids: Vec::new(),
         }
     }
 
-    /// What the session is called in the logs of the cloud. Default
-    /// `oidc-sts-session`.
+    /// The name of the session in the logs of the cloud. Default `oidc-sts-session`.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.session = name.into();
         self
@@ -128,7 +127,7 @@ impl Oidc {
             ),
             Token::File(path) => {
                 let place = format!("the OIDC identity token file {}", path.display());
-                let text = environment::read(path)
+                let text = files::read_text(path)
                     .map_err(|error| failed(format!("the OIDC identity token file {error}")))?
                     .ok_or_else(|| failed(format!("{place} does not exist")))?;
                 (text, place)
@@ -143,7 +142,7 @@ impl Oidc {
 }
 
 impl FetchCredentials for Oidc {
-    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             let sts = AuthServer::new("STS", &self.sts)?;
             let token = self.token()?;
@@ -160,11 +159,11 @@ impl FetchCredentials for Oidc {
             if !self.policy_ids.is_empty() {
                 body["policy_ids"] = self.policy_ids.clone().into();
             }
-            let url = sts.at("/v5/agencies/assume-with-oidc");
-            let reply = sts.post(tools, url, &body, &token).await?;
+            let url = sts.url("/v5/agencies/assume-with-oidc");
+            let reply = sts.post(context, url, &body, &token).await?;
             if !matches!(reply.status.as_u16(), 200 | 201) {
                 let what = format!("gives no keys for the agency {}", self.agency);
-                return Err(sts.refusal(&reply, &what));
+                return Err(sts.response_error(&reply, &what));
             }
             let (credentials, end) = sts.keys(&reply)?;
             Ok(Fetched::new(credentials).expires_at(end.into()))
@@ -189,7 +188,7 @@ impl fmt::Debug for Oidc {
             Token::File(path) => Some(path),
         };
         f.debug_struct("Oidc")
-            .field("sts", &shown(&self.sts))
+            .field("sts", &displayable_address(&self.sts))
             .field("provider", &self.provider)
             .field("agency", &self.agency)
             .field("token_file", &file)

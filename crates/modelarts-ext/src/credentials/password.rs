@@ -1,4 +1,4 @@
-//! A token for a user and a password.
+//! A token of IAM, for a user and a password.
 
 use std::{fmt, time::Duration};
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::{
     credentials::{
         Credentials, ProviderContext,
+        auth_server::{AuthServer, displayable_address},
         cache::{FetchCredentials, Fetched},
-        iam::{AuthServer, shown},
     },
     error::Error,
 };
@@ -27,7 +27,7 @@ use crate::{
 /// let login = Password::new("https://iam.eu-de.otc.t-systems.com", "alice", "…")
 ///     .domain("OTC00000000001000000001")
 ///     .project("eu-de");
-/// let builder = Client::builder().region("eu-de").credentials(login.renewing());
+/// let builder = Client::builder().region("eu-de").credentials(login.into_provider());
 /// // builder.connect().await? takes the id of the project from the token.
 /// # Ok(()) }
 /// ```
@@ -129,7 +129,7 @@ impl Password {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     token: Token,
 }
 
@@ -146,27 +146,27 @@ struct Project {
 }
 
 impl FetchCredentials for Password {
-    fn fetch<'a>(&'a self, tools: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             self.check()?;
             let iam = AuthServer::new("IAM", &self.iam)?;
-            let mut url = iam.at("/v3/auth/tokens");
+            let mut url = iam.url("/v3/auth/tokens");
             // Without the catalogue the answer is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
-            let asked = tools.clock.now();
+            let asked = context.clock.now();
             let password = self.password.expose();
-            let reply = iam.post(tools, url, &self.body(), password).await?;
+            let reply = iam.post(context, url, &self.body(), password).await?;
             if !matches!(reply.status.as_u16(), 200 | 201) {
                 let what = format!("gives the user {:?} no token", self.user.text());
-                return Err(iam.refusal(&reply, &what));
+                return Err(iam.response_error(&reply, &what));
             }
             let token = reply.headers.get("x-subject-token");
             let Some(token) = token.and_then(|token| token.to_str().ok()) else {
-                return Err(iam.odd("without a token in X-Subject-Token"));
+                return Err(iam.unexpected("without a token in X-Subject-Token"));
             };
             let mut fetched = Fetched::new(Credentials::token(token));
-            let Answer { token } = serde_json::from_slice(&reply.body)
-                .map_err(|_| iam.odd("that does not describe the token"))?;
+            let TokenResponse { token } = serde_json::from_slice(&reply.body)
+                .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
             fetched = match (time(token.expires_at), time(token.issued_at)) {
                 // How long it lives is known even when the clock of this machine is off.
@@ -217,7 +217,7 @@ impl FetchCredentials for Password {
 impl fmt::Debug for Password {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Password")
-            .field("iam", &shown(&self.iam))
+            .field("iam", &displayable_address(&self.iam))
             .field("user", &self.user)
             .field("domain", &self.domain)
             .field("project", &self.project)

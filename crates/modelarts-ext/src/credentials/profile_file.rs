@@ -5,63 +5,60 @@ use std::path::PathBuf;
 use configparser::ini::{Ini, IniDefault};
 
 use crate::{
-    config::{
-        endpoints::Project,
-        environment::{self, Environment},
-    },
+    config::{endpoints::ProjectRef, environment::Environment, files},
     credentials::{
         Credentials,
-        chain::{Found, Hints, Look},
+        source::{FoundCredentials, Hints, Lookup},
     },
     error::Error,
 };
 
-/// Names another file than the usual one.
+/// Names a file that replaces the usual one.
 const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
 /// The section for services that work in a project, as `ModelArts` does.
 const SECTION: &str = "basic";
 
-/// Looks for `~/.huaweicloud/credentials`, and for what is in it.
-pub(crate) fn find(environment: &Environment, _: &Hints) -> Result<Look, Error> {
+/// Looks for credentials in `~/.huaweicloud/credentials`.
+pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     let (path, named) = match (environment.get(FILE), &environment.home) {
         (Some(path), _) => (PathBuf::from(path), true),
         (None, Some(home)) => (home.join(".huaweicloud/credentials"), false),
         (None, None) => {
-            return Ok(Look::not(format!(
+            return Ok(Lookup::not_found(format!(
                 "~/.huaweicloud/credentials: there is no home directory, and {FILE} is not set"
             )));
         }
     };
     let place = path.display().to_string();
-    let Some(text) = environment::read(&path)? else {
+    let Some(text) = files::read_text(&path)? else {
         return if named {
             Err(Error::config(format!(
                 "{FILE} names {place}, which does not exist"
             )))
         } else {
-            Ok(Look::not(format!("{place}: there is no such file")))
+            Ok(Lookup::not_found(format!("{place}: there is no such file")))
         };
     };
-    let Some(start) = line(&text, |line| {
+    let Some(start) = line_number(&text, |line| {
         line.strip_prefix('[')
             .and_then(|line| line.split(']').next())
             .is_some_and(|name| name.trim() == SECTION)
     }) else {
         parse(&text).map_err(|error| Error::config(format!("{place}: {error}")))?;
-        return Ok(Look::not(format!(
+        return Ok(Lookup::not_found(format!(
             "{place}: there is no section [{SECTION}]"
         )));
     };
     let ini = parse(&text).map_err(|error| Error::config(format!("{place}: {error}")))?;
-    environment::warn_if_open(&path);
+    files::warn_if_open(&path);
     let get = |key: &str| ini.get(SECTION, key).filter(|value| !value.is_empty());
-    let lacks = |what: String| {
+    let section_error = |what: String| {
         Error::config(format!(
             "{place}: the section [{SECTION}], line {start}, {what}"
         ))
     };
     if get("idp_id").is_some() {
-        return Err(lacks(
+        return Err(section_error(
             "asks for federation (idp_id), which is not supported; use ak and sk, or the \
              variables HUAWEICLOUD_OIDC_*"
                 .to_owned(),
@@ -69,39 +66,39 @@ pub(crate) fn find(environment: &Environment, _: &Hints) -> Result<Look, Error> 
     }
     let (access_key, secret_key) = match (get("ak"), get("sk")) {
         (Some(access_key), Some(secret_key)) => (access_key, secret_key),
-        (Some(_), None) => return Err(lacks("has ak but no sk".to_owned())),
-        (None, Some(_)) => return Err(lacks("has sk but no ak".to_owned())),
-        (None, None) => return Err(lacks("has neither ak nor sk".to_owned())),
+        (Some(_), None) => return Err(section_error("has ak but no sk".to_owned())),
+        (None, Some(_)) => return Err(section_error("has sk but no ak".to_owned())),
+        (None, None) => return Err(section_error("has neither ak nor sk".to_owned())),
     };
     let credentials = match get("security_token") {
         Some(token) => Credentials::temporary_keys(access_key, secret_key, token),
         None => Credentials::keys(access_key, secret_key),
     };
-    Ok(Found {
-        project: Project {
+    Ok(FoundCredentials {
+        project: ProjectRef {
             id: get("project_id"),
             name: None,
         },
         iam: get("iam_endpoint"),
-        ..Found::new(place, credentials)?
+        ..FoundCredentials::new(place, credentials)?
     }
     .into())
 }
 
-/// The number of the first line that is meant.
-fn line(text: &str, meant: impl Fn(&str) -> bool) -> Option<usize> {
-    let found = text.lines().position(|line| meant(line.trim()))?;
+/// The number of the first line that matches.
+fn line_number(text: &str, matches: impl Fn(&str) -> bool) -> Option<usize> {
+    let found = text.lines().position(|line| matches(line.trim()))?;
     Some(found + 1)
 }
 
-/// Everything behind `=` or `:` is the value: nothing is put in for `%`, and a `#` in
-/// a secret is part of it.
+/// Parses the file. The value is everything after `=` or `:`, so that `%` and `#` can be part
+/// of a secret.
 fn parse(text: &str) -> Result<Ini, String> {
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
-        let good =
+        let is_valid =
             line.is_empty() || line.starts_with(['#', ';', '[']) || line.contains(['=', ':']);
-        if !good {
+        if !is_valid {
             return Err(format!(
                 "line {} is not of the form key = value",
                 number + 1

@@ -1,4 +1,4 @@
-//! Refused credentials that can be mended.
+//! Rejections that a new token or a corrected clock can fix.
 
 use std::time::SystemTime;
 
@@ -7,25 +7,25 @@ use serde_json::Value;
 
 use crate::error::codes;
 
-/// Why credentials were refused, where that is not final.
+/// Why a request was rejected, where the client can fix it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// They were good, and are not any more.
+pub(crate) enum Rejection {
+    /// The credentials have expired.
     Expired,
-    /// The time of the signature is too far from that of the gateway.
+    /// The time of the signature is too far from the time of the gateway.
     Clock {
-        /// What time it is there.
+        /// The time of the gateway.
         server: SystemTime,
     },
 }
 
-/// The number of the code with which the gateway asks for a newer token.
+/// The number of the gateway's code for an expired token.
 const EXPIRED_AT_GATEWAY: &str = "0307";
-/// Codes with which the service does.
+/// The service's codes for an expired token.
 const EXPIRED: [&str; 3] = ["ModelArts.0202", "ModelArts.0203", "ModelArts.2784"];
 
-/// Reads an answer that may be a refusal.
-pub(crate) fn read(status: StatusCode, body: &[u8]) -> Option<Refusal> {
+/// The rejection in a response; `None` for other responses and for final rejections.
+pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
     }
@@ -33,19 +33,19 @@ pub(crate) fn read(status: StatusCode, body: &[u8]) -> Option<Refusal> {
     let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
     let message = text("error_msg");
     if let Some((_, server)) = message.split_once("server time:") {
-        return Some(Refusal::Clock {
-            server: time(server)?,
+        return Some(Rejection::Clock {
+            server: parse_time(server)?,
         });
     }
     let code = text("error_code");
     let expired = EXPIRED.contains(&code)
-        || codes::of_gateway(code) == Some(EXPIRED_AT_GATEWAY)
+        || codes::gateway_number(code) == Some(EXPIRED_AT_GATEWAY)
         || message.contains("token expires");
-    expired.then_some(Refusal::Expired)
+    expired.then_some(Rejection::Expired)
 }
 
 /// The time at the beginning of a text, in the form of signatures or RFC 3339.
-fn time(text: &str) -> Option<SystemTime> {
+fn parse_time(text: &str) -> Option<SystemTime> {
     let text = text.trim_start();
     let end = text
         .find(|c: char| c == ',' || c == '"' || c.is_whitespace())
@@ -68,9 +68,9 @@ mod tests {
 
     use super::*;
 
-    fn refusal(status: u16, code: &str, message: &str) -> Option<Refusal> {
+    fn rejection(status: u16, code: &str, message: &str) -> Option<Rejection> {
         let body = serde_json::json!({"error_code": code, "error_msg": message});
-        read(
+        parse(
             StatusCode::from_u16(status).unwrap(),
             body.to_string().as_bytes(),
         )
@@ -89,28 +89,28 @@ mod tests {
                  expired, signature time:20260115T073045Z,server time:{text}"
             );
             assert_eq!(
-                refusal(401, "APIGW.0301", &message),
-                Some(Refusal::Clock { server }),
+                rejection(401, "APIGW.0301", &message),
+                Some(Rejection::Clock { server }),
                 "{text}"
             );
         }
-        assert_eq!(refusal(401, "APIGW.0301", "server time:soon"), None);
+        assert_eq!(rejection(401, "APIGW.0301", "server time:soon"), None);
     }
 
     #[test]
     fn only_expired_tokens_are_asked_for_again() {
-        let expired = Some(Refusal::Expired);
+        let expired = Some(Rejection::Expired);
         assert_eq!(
-            refusal(401, "APIGW.0307", "The token must be updated"),
+            rejection(401, "APIGW.0307", "The token must be updated"),
             expired
         );
         assert_eq!(
-            refusal(401, "APIG.0307", "The token must be updated"),
+            rejection(401, "APIG.0307", "The token must be updated"),
             expired
         );
-        assert_eq!(refusal(403, "ModelArts.2784", "invalid token"), expired);
+        assert_eq!(rejection(403, "ModelArts.2784", "invalid token"), expired);
         assert_eq!(
-            refusal(
+            rejection(
                 401,
                 "APIGW.0301",
                 "token expires, expires_at:2026-01-15T08:30:45Z"
@@ -118,13 +118,13 @@ mod tests {
             expired
         );
         assert_eq!(
-            refusal(401, "APIGW.0301", "verify aksk signature fail"),
+            rejection(401, "APIGW.0301", "verify aksk signature fail"),
             None
         );
         assert_eq!(
-            refusal(400, "APIGW.0307", "The token must be updated"),
+            rejection(400, "APIGW.0307", "The token must be updated"),
             None
         );
-        assert_eq!(read(StatusCode::UNAUTHORIZED, b"<html>"), None);
+        assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
     }
 }

@@ -69,10 +69,10 @@ fn only_a_directory_that_is_not_seen_may_be_there_later() {
     assert!(!retryable("must start with obs:// or /"));
 }
 
-fn asks_for_a_new_token(row: &Row) -> bool {
+fn is_expired_token(row: &Row) -> bool {
     let body = json!({ "error_code": row.code }).to_string();
     let status = StatusCode::from_u16(row.status).unwrap();
-    rejection::read(status, body.as_bytes()) == Some(rejection::Refusal::Expired)
+    rejection::parse(status, body.as_bytes()) == Some(rejection::Rejection::Expired)
 }
 
 /// After these, something may have been made. The call is not sent again, as
@@ -98,10 +98,10 @@ fn errors_say_of_every_code_what_the_description_says() {
     assert!(rows.len() > 1000, "{}", rows.len());
     for row in &rows {
         let error = error(row);
-        let said = (
+        let actual = (
             error.is_retryable(),
             error.is_not_ready(),
-            asks_for_a_new_token(row),
+            is_expired_token(row),
         );
         let expected = match row.retry.as_str() {
             "never" => (may_have_been_made(row), false, false),
@@ -110,6 +110,10 @@ fn errors_say_of_every_code_what_the_description_says() {
             "token" => (false, false, true),
             other => panic!("{other}"),
         };
-        assert_eq!(said, expected, "{} {} {}", row.code, row.status, row.retry);
+        assert_eq!(
+            actual, expected,
+            "{} {} {}",
+            row.code, row.status, row.retry
+        );
     }
 }

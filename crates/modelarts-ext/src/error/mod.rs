@@ -1,8 +1,12 @@
-//! One error for everything that can go wrong.
+//! [`Error`], the one error type of the crate.
+//!
+//! `codes` has names and advice for the codes of the service, `violation` the rules that a job
+//! breaks, and `mask` removes secrets from texts that come from outside.
 
 pub(crate) mod codes;
 #[cfg(test)]
 mod codes_tests;
+pub(crate) mod mask;
 pub(crate) mod violation;
 
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
@@ -10,10 +14,11 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 use modelarts_api::types::ApiError;
 
 use crate::{
-    credentials::secret_mask::Mask, error::violation::Violation, pagination::position::Position,
+    error::{mask::Mask, violation::Violation},
+    pagination::position::Position,
 };
 
-/// A failed call: its cause, and all that is known about it.
+/// A failed call: its cause and the details of the call.
 ///
 /// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
 /// [`status`](Self::status), [`code`](Self::code), and so on.
@@ -24,13 +29,13 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
-    call: Call,
+    call: CallSummary,
     status: Option<u16>,
     code: Option<String>,
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
-    /// The same call may succeed later, or not, where kind and status do not tell.
+    /// Overrides what kind and status say about trying again.
     retryable: Option<bool>,
     /// Shared: everyone who waited for the same credentials gets the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
@@ -38,9 +43,9 @@ struct Inner {
     position: Option<Position>,
 }
 
-/// The facts about the call that an error ended.
+/// The details of the call that an error ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Call {
+pub(crate) struct CallSummary {
     pub(crate) operation: Option<&'static str>,
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
@@ -90,7 +95,7 @@ const NOT_READY: [&str; 8] = [
 ];
 /// Codes whose status does not say that they pass: the size of a channel took too long to find
 /// out, the state changed underneath the call.
-const PASSING: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
+const TRANSIENT: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
 /// Service codes for calls that come too often.
 const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
 /// The number of the gateway's code for that.
@@ -103,7 +108,7 @@ impl Error {
         Self(Box::new(Inner {
             kind,
             message: message.into(),
-            call: Call::default(),
+            call: CallSummary::default(),
             status: None,
             code: None,
             service_message: None,
@@ -140,15 +145,15 @@ impl Error {
         error
     }
 
-    /// A job was made, and it is not known which.
-    pub(crate) fn no_id() -> Self {
+    /// The response to a create has no id, so the new job is not known.
+    pub(crate) fn missing_id() -> Self {
         Self::new(
             ErrorKind::Decode,
             "the service made a job and did not say its id",
         )
     }
 
-    /// An error answer of the service.
+    /// An error response of the service.
     pub(crate) fn service(status: u16, body: &ApiError) -> Self {
         let mut error = Self::new(ErrorKind::Service, "");
         let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -168,23 +173,22 @@ impl Error {
         self
     }
 
-    /// Adds what to do about it, unless the service said so itself.
+    /// Adds advice, unless the service gave its own.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.solution = self.0.solution.or(solution);
         self
     }
 
-    /// Without these secrets, which something outside may have said again.
-    pub(crate) fn masked(mut self, mask: &Mask) -> Self {
+    /// Masks secrets in the message and the source, which may quote a server.
+    pub(crate) fn with_mask(mut self, mask: &Mask) -> Self {
         if let Some(masked) = mask.text(&self.0.message) {
             self.0.message = masked;
         }
         if let Some(source) = &self.0.source {
-            let said = format!("{source:?} {}", chain(&**source));
-            if mask.text(&said).is_some() {
-                let shown = chain(&**source);
-                let shown = mask.text(&shown).unwrap_or(shown);
-                self.0.source = Some(Arc::from(Box::<dyn StdError + Send + Sync>::from(shown)));
+            let message = chain_message(&**source);
+            if mask.text(&format!("{source:?} {message}")).is_some() {
+                let masked = mask.text(&message).unwrap_or(message);
+                self.0.source = Some(Arc::from(Box::<dyn StdError + Send + Sync>::from(masked)));
             }
         }
         self
@@ -205,15 +209,9 @@ impl Error {
         self
     }
 
-    /// The same call would fail again.
-    pub(crate) fn permanent(mut self) -> Self {
-        self.0.retryable = Some(false);
-        self
-    }
-
-    /// The same call may succeed later.
-    pub(crate) fn passing(mut self) -> Self {
-        self.0.retryable = Some(true);
+    /// Sets what [`is_retryable`](Self::is_retryable) answers, whatever kind and status say.
+    pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = Some(retryable);
         self
     }
 
@@ -270,22 +268,24 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// An error that came after another one: with the facts of that one's call, and uncertain.
-    pub(crate) fn after(mut self, other: Self) -> Self {
+    /// This error after an earlier, uncertain one: it takes over the call of that one and is
+    /// uncertain, too.
+    pub(crate) fn after_uncertain(mut self, other: Self) -> Self {
         self.0.call = other.0.call.clone();
-        self.uncertain().with_source(other)
+        self.with_uncertainty().with_source(other)
     }
 
-    /// The call may have been executed.
-    pub(crate) fn uncertain(mut self) -> Self {
+    /// Marks that the call may have been executed.
+    pub(crate) fn with_uncertainty(mut self) -> Self {
         self.0.call.uncertain = true;
         self
     }
 
-    /// Adds what the transport knows; what the answer itself said stays.
-    pub(crate) fn in_call(mut self, call: Call) -> Self {
+    /// Adds the details that the transport has. A request id of the response stays unless the
+    /// transport has one.
+    pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());
-        self.0.call = Call { request_id, ..call };
+        self.0.call = CallSummary { request_id, ..call };
         self
     }
 
@@ -302,18 +302,18 @@ impl Error {
         self.0.kind == ErrorKind::Service
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
-                // The first is said of algorithms that do not exist and, by one page, of
+                // The first is documented for algorithms that do not exist and, on one page, for
                 // other wrong values.
                 Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
                 Some("ModelArts.2786") => false,
-                Some(code) if codes::of_gateway(code) == Some(NO_SUCH_API) => false,
+                Some(code) if codes::gateway_number(code) == Some(NO_SUCH_API) => false,
                 _ => self.status() == Some(404),
             }
     }
 
-    /// As `is_not_found`, when the service itself says so: a 404 may come from a load balancer
-    /// in front of it, too, and means little then.
+    /// Like `is_not_found`, for a response of the service itself. A 404 may come from a load
+    /// balancer in front of it, too.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_not_found()
             && self
@@ -328,19 +328,19 @@ impl Error {
 
     /// True if the service has no such operation. Gateways say so in many ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
-        let known = self
+        let is_of_service = self
             .code()
             .is_some_and(|code| code.starts_with("ModelArts."));
-        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !known
+        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !is_of_service
     }
 
     /// True if the service asks to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
-        let says_so = |code| {
-            THROTTLED.contains(&code) || codes::of_gateway(code) == Some(THROTTLED_BY_GATEWAY)
+        let is_throttling = |code| {
+            THROTTLED.contains(&code) || codes::gateway_number(code) == Some(THROTTLED_BY_GATEWAY)
         };
-        self.status() == Some(429) || self.code().is_some_and(says_so)
+        self.status() == Some(429) || self.code().is_some_and(is_throttling)
     }
 
     /// True if the state of the job, or whatever the call names, does not admit the call.
@@ -383,26 +383,26 @@ impl Error {
                 self.is_throttled()
                     || self.is_not_ready()
                     || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
-                    || self.code().is_some_and(|code| PASSING.contains(&code))
-                    || self.is_directory_unseen()
+                    || self.code().is_some_and(|code| TRANSIENT.contains(&code))
+                    || self.is_directory_not_seen()
             }
             _ => false,
         }
     }
 
-    /// An input is no directory, which the service under load has said of directories that are
-    /// there. The same code tells of a malformed path or an encrypted bucket: those stay.
-    fn is_directory_unseen(&self) -> bool {
+    /// The service says that an input is no directory, as it does under load for directories that
+    /// exist. The same code tells of a malformed path or an encrypted bucket: those stay.
+    fn is_directory_not_seen(&self) -> bool {
         self.code() == Some("ModelArts.2791")
             && self
                 .message()
                 .is_some_and(|message| message.contains("not a directory"))
     }
 
-    /// The same request would be answered in the same way.
+    /// True if the same request would get the same response.
     pub(crate) fn is_final(&self) -> bool {
-        let refused = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
-        self.0.retryable == Some(false) || refused
+        let is_rejection = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
+        self.0.retryable == Some(false) || is_rejection
     }
 
     /// The HTTP status of the answer.
@@ -456,8 +456,7 @@ impl Error {
         self.0.call.attempts
     }
 
-    /// How long the service asks to wait before the next call, as it said with its
-    /// last answer.
+    /// The time to wait before the next call that the service asks for in its last response.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.call.retry_after
@@ -482,7 +481,7 @@ impl Error {
         &self.0.violations
     }
 
-    /// Where a list can be read on with `resume`, when it ended with an error of its own: it
+    /// The position from which a list can be read on with `resume`, when it ended with an error of its own: it
     /// changed too much, or rows are missing at its end.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
@@ -514,10 +513,10 @@ impl fmt::Display for Error {
             }
             _ => f.write_str(&inner.message)?,
         }
-        let mut facts = Vec::new();
-        facts.extend(inner.code.clone());
-        facts.extend(inner.status.map(|status| format!("HTTP {status}")));
-        facts.extend(
+        let mut details = Vec::new();
+        details.extend(inner.code.clone());
+        details.extend(inner.status.map(|status| format!("HTTP {status}")));
+        details.extend(
             inner
                 .call
                 .request_id
@@ -525,10 +524,10 @@ impl fmt::Display for Error {
                 .map(|id| format!("request id {id}")),
         );
         if inner.call.attempts > 1 {
-            facts.push(format!("{} attempts", inner.call.attempts));
+            details.push(format!("{} attempts", inner.call.attempts));
         }
-        if !facts.is_empty() {
-            write!(f, " ({})", facts.join(", "))?;
+        if !details.is_empty() {
+            write!(f, " ({})", details.join(", "))?;
         }
         if let Some(advice) = self.advice() {
             write!(f, "; {}", advice.trim().trim_end_matches('.'))?;
@@ -556,8 +555,8 @@ impl StdError for Error {
     }
 }
 
-/// Says what a chain of errors says, each part once.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+/// The messages of an error and its sources, each part once.
+pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

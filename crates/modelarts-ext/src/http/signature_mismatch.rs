@@ -1,9 +1,9 @@
-//! Why a signature was refused.
+//! Explains why the gateway rejected a signature.
 //!
 //! The gateway shows the canonical request that it made, with `|` for each line
 //! end. Where it differs from ours something on the way changed the request.
 
-/// The first place where the gateway's canonical request differs from ours.
+/// Describes the first difference between the canonical request of the gateway and ours.
 pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();

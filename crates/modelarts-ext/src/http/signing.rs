@@ -1,4 +1,4 @@
-//! Request signing, `SDK-HMAC-SHA256`.
+//! The request signature `SDK-HMAC-SHA256`.
 //!
 //! A pure function of the request, the keys and the time. The rules are those of
 //! the official Python signer; `tests/signing-vectors.json` holds its results. Those
@@ -38,14 +38,14 @@ pub enum SigningScheme {
 }
 
 impl SigningScheme {
-    /// What is wrong before anything is sent.
+    /// Checks region and service, before anything is sent.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Scoped { region, service } = self else {
             return Ok(());
         };
         for (name, value) in [("region", region), ("service", service)] {
-            let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-            if !value.chars().all(good) {
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if !value.chars().all(is_allowed) {
                 return Err(Error::config(format!(
                     "the {name} of the signature is {value:?}; only letters, digits, '-', '_' \
                      and '.' can be in it"
@@ -59,19 +59,19 @@ impl SigningScheme {
 /// The header that carries the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
 /// The header that replaces the hash of the body.
-pub(crate) const CONTENT_SHA256: &str = "x-sdk-content-sha256";
+const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
 /// The hash of an empty body.
-const NOTHING_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What stays as it is, in paths and queries (RFC 3986).
+/// All but the unreserved characters, which are not encoded in paths and queries (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// What is signed of a request.
+/// The parts of a request that are signed.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     /// The path as it goes over the wire.
@@ -83,11 +83,11 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// A signature, with what it was made of.
+/// A signature, and the canonical request that it is of.
 pub(crate) struct Signature {
     /// The value of the header `Authorization`.
     pub(crate) authorization: String,
-    /// What was signed: the gateway shows its own when it refuses.
+    /// The canonical request. The gateway shows its own when it rejects a signature.
     pub(crate) canonical_request: String,
     /// The query as it must go over the wire.
     pub(crate) query: String,
@@ -112,7 +112,7 @@ pub(crate) fn sign(
             false => Cow::Borrowed(*name),
         };
         let value = match scoped {
-            true => blanks_joined(value).into(),
+            true => join_blanks(value).into(),
             false => value.trim().into(),
         };
         headers.push((name, value));
@@ -130,10 +130,10 @@ pub(crate) fn sign(
         canonical_query(request.query)
     };
     let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
-        _ if request.body.is_empty() => NOTHING_SHA256.into(),
+        _ if request.body.is_empty() => EMPTY_SHA256.into(),
         "" => hex(&Sha256::digest(request.body)).into(),
         // The signer looks at that header only when there is a body.
-        given => given.into(),
+        value => value.into(),
     };
     let mut canonical_request = String::with_capacity(512);
     canonical_request.push_str(request.method);
@@ -222,7 +222,7 @@ fn two_digits(text: &mut String, number: i16) {
     }
 }
 
-fn blanks_joined(value: &str) -> String {
+fn join_blanks(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// Adds the headers that the official signer adds (auth rules 1.1).
+    /// Adds the headers that the official signer adds.
     fn headers_to_sign(vector: &Value) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let mut headers: Vec<(String, String)> = vector["headers"]
@@ -321,7 +321,7 @@ mod tests {
             .map(|(name, value)| (name.clone(), text(value)))
             .collect();
         let mut set = |name: &str, value: String| {
-            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
             headers.push((name.to_owned(), value));
         };
         if let Some(project) = vector.get("project_id").and_then(Value::as_str) {
@@ -334,7 +334,7 @@ mod tests {
         let has = |headers: &[(String, String)], name: &str| {
             headers
                 .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(name))
+                .any(|(other, _)| other.eq_ignore_ascii_case(name))
         };
         if !has(&headers, "Host") {
             headers.push(("Host".into(), text(&vector["host"])));

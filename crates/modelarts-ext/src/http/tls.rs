@@ -1,4 +1,4 @@
-//! How connections are secured.
+//! TLS configuration of the HTTP clients.
 
 use crate::error::Error;
 

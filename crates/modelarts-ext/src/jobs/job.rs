@@ -9,10 +9,10 @@ use std::{
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 
 use crate::{
-    client::{Client, response::Answer},
+    client::{Client, response::Response},
     clock::from_epoch_millis,
     error::Error,
-    transport::{call::CallInfo, call_accessors::accessors},
+    transport::call::{CallInfo, call_accessors},
 };
 
 /// Codes with which the service refuses to stop a job in a phase that does not admit it, or
@@ -45,8 +45,8 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn new(answer: Answer<TrainingJob>) -> Arc<Self> {
-        let call = answer.told();
+    fn new(answer: Response<TrainingJob>) -> Arc<Self> {
+        let call = answer.call();
         Self::of(Arc::from(answer.into_boxed()), call)
     }
 
@@ -180,7 +180,7 @@ impl Job {
         &self.newest_snapshot().details
     }
 
-    accessors!(newest_snapshot().call);
+    call_accessors!(newest_snapshot().call);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
     /// job is from a list; see [`Page::raw`](crate::pagination::page::Page::raw) then.
@@ -218,8 +218,12 @@ impl Job {
     /// [`Error::is_conflict`] when the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let stopped = deadline.keep(&**self.client.clock(), self.stop()).await;
-        stopped.unwrap_or_else(|| Err(deadline.passed("the job was being stopped").uncertain()))
+        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
+        stopped.unwrap_or_else(|| {
+            Err(deadline
+                .timeout_error("the job was being stopped")
+                .with_uncertainty())
+        })
     }
 
     async fn stop(&self) -> Result<Job, Error> {
@@ -276,7 +280,7 @@ impl Job {
     }
 
     /// The same job with the details of this answer.
-    fn with_answer(&self, answer: Answer<TrainingJob>) -> Self {
+    fn with_answer(&self, answer: Response<TrainingJob>) -> Self {
         Self {
             client: self.client.clone(),
             id: self.id.clone(),
@@ -315,7 +319,7 @@ fn is_final(phase: &Phase) -> bool {
 async fn fetch_details(
     client: &Client,
     id: &types::TrainingJobId,
-) -> Result<Answer<TrainingJob>, Error> {
+) -> Result<Response<TrainingJob>, Error> {
     let answer = client
         .call(|api| {
             api.show_training_job_details()
@@ -331,9 +335,9 @@ async fn fetch_details(
 fn require_job(
     client: &Client,
     id: &types::TrainingJobId,
-    answer: Answer<TrainingJob>,
-) -> Result<Answer<TrainingJob>, Error> {
-    answer.about(client, "metadata.id", id, |job| {
+    answer: Response<TrainingJob>,
+) -> Result<Response<TrainingJob>, Error> {
+    answer.require_match(client, "metadata.id", id, |job| {
         job.metadata.as_ref()?.id.as_deref()
     })
 }

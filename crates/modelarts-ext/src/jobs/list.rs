@@ -263,7 +263,7 @@ impl Source for JobPages {
                 })
                 .await?;
             let mut dropped = answer.dropped().rows;
-            let call = answer.told();
+            let call = answer.call();
             let row_call = Arc::new(call.without_body());
             let answer = answer.into_inner();
             let row_count = answer.items.len();

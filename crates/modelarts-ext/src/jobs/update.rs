@@ -91,8 +91,12 @@ impl TrainingJobs {
             ));
         }
         let (client, deadline) = (self.client(), self.client().deadline());
-        let deleted = deadline.keep(&**client.clock(), self.delete_batches(&jobs));
-        let late = || deadline.passed("jobs were being deleted").uncertain();
+        let deleted = deadline.run(&**client.clock(), self.delete_batches(&jobs));
+        let late = || {
+            deadline
+                .timeout_error("jobs were being deleted")
+                .with_uncertainty()
+        };
         deleted.await.unwrap_or_else(|| Err(late()))
     }
 

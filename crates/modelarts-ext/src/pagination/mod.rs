@@ -11,6 +11,7 @@ pub(crate) mod page;
 mod pager;
 pub(crate) mod position;
 mod relocate;
+mod resume;
 mod row_counts;
 #[cfg(test)]
 mod simulated_list;

@@ -1,4 +1,5 @@
-//! What a client found out about a list whose documents disagree.
+//! The unit of offsets: pages or records. For some lists the documents disagree, and the
+//! client detects it.
 
 use std::sync::{
     Arc,
@@ -6,17 +7,41 @@ use std::sync::{
 };
 
 use modelarts_api::Offset;
+use serde::{Deserialize, Serialize};
 
-use crate::pagination::position::OffsetUnit;
+/// The unit of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OffsetUnit {
+    Pages,
+    Records,
+}
 
-/// What was found out about the lists whose documents disagree.
+impl OffsetUnit {
+    pub(crate) fn of(offset: Offset) -> Option<Self> {
+        match offset {
+            Offset::PageIndex => Some(Self::Pages),
+            Offset::Record => Some(Self::Records),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn offset(self) -> Offset {
+        match self {
+            Self::Pages => Offset::PageIndex,
+            Self::Records => Offset::Record,
+        }
+    }
+}
+
+/// The offset units that a client has detected, one for each list whose documents disagree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,
     pub(crate) trials: DetectedOffset,
 }
 
-/// What the offset of a list counts, once that is known. Clones share it.
+/// The offset unit of one list, once it is detected. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffset(Arc<AtomicU8>);
 
@@ -33,11 +58,11 @@ impl DetectedOffset {
     }
 
     pub(crate) fn set(&self, offset: Offset) {
-        let known = match OffsetUnit::of(offset) {
+        let unit = match OffsetUnit::of(offset) {
             Some(OffsetUnit::Pages) => PAGES,
             Some(OffsetUnit::Records) => RECORDS,
             None => return,
         };
-        self.0.store(known, Ordering::Relaxed);
+        self.0.store(unit, Ordering::Relaxed);
     }
 }

@@ -8,7 +8,7 @@ use modelarts_api::{BoxFuture, Offset, Operation, Pagination};
 use crate::{
     error::Error,
     pagination::{offset::DetectedOffset, pager::Pager, position::Position},
-    transport::{call::CallInfo, call_accessors::accessors},
+    transport::call::{CallInfo, call_accessors},
 };
 
 /// A stream of results that can be polled as it is.
@@ -35,7 +35,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    accessors!();
+    call_accessors!(told);
 
     /// The answer as it came, with the rows that came before and those that were left out.
     #[must_use]

@@ -23,11 +23,13 @@ use crate::{
     pagination::{
         error::{self, End, ListError},
         history::RowHistory,
+        offset::OffsetUnit,
         offset_meaning::{self, Evidence, Meaning, Verdict},
         order_check::OrderCheck,
         page::{Page, RawPage, ReadOptions, Source},
-        position::{self, OffsetUnit, Position},
+        position::Position,
         relocate::Relocation,
+        resume::{SAVED_KEYS, SAVED_KEYS_IN_RUN},
         row_counts::RowCounts,
         window::{Window, WindowPlan},
     },
@@ -556,9 +558,7 @@ impl<S: Source> Pager<S> {
         if let Some(end) = &self.again {
             return end.position.clone();
         }
-        let enough = self
-            .known
-            .overlap(position::SAVED, position::SAVED_OF_A_RUN);
+        let enough = self.known.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN);
         let last = self.known.last(enough as usize);
         Position {
             list: self.source.operation().to_owned(),
@@ -573,7 +573,9 @@ impl<S: Source> Pager<S> {
         let text = format!("{}: {error}", self.source.operation());
         let failed = Error::new(ErrorKind::Unexpected, text).with_position(self.position());
         match error {
-            ListError::OffsetUnclear | ListError::PageTooLong { .. } => failed.permanent(),
+            ListError::OffsetUnclear | ListError::PageTooLong { .. } => {
+                failed.with_retryable(false)
+            }
             _ => failed,
         }
     }

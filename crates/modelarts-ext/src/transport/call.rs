@@ -1,7 +1,7 @@
-//! What the transport knows about a call, for whoever made it.
+//! Facts about a call (attempts, request id, time), passed from the transport to the caller.
 //!
-//! Generated code stands between the two and passes none of it on, so it travels
-//! beside it, in a task-local that [`Client::call`](crate::client::Client::call) sets up.
+//! Generated code stands between the two and passes none of them on, so they travel beside it,
+//! in a task-local that [`Client::call`](crate::client::Client::call) sets up.
 
 use std::{
     fmt,
@@ -12,25 +12,26 @@ use std::{
 };
 
 use bytes::Bytes;
-use modelarts_api::decode::{Observer, Skipped};
+use modelarts_api::{decode::Observer, decode::Skipped};
 
 use crate::{
     clock::{Clock, since},
-    credentials::secret_mask::{Mask, Secrets},
-    error::Call,
+    credentials::secrets::Secrets,
+    error::{CallSummary, mask::Mask},
 };
 
 tokio::task_local! {
     static CURRENT: Arc<Record>;
 }
 
+/// The facts about a call that is under way.
 #[derive(Default)]
 pub(crate) struct Record(Mutex<CallInfo>);
 
-/// What is known so far.
+/// Facts about a call.
 #[derive(Clone, Default)]
 pub(crate) struct CallInfo {
-    pub(crate) operation: Option<&'static str>,
+    pub(super) operation: Option<&'static str>,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) status: Option<u16>,
@@ -38,22 +39,22 @@ pub(crate) struct CallInfo {
     /// The body that was decoded; `None` when the operation answers without one.
     pub(crate) body: Option<Bytes>,
     pub(crate) dropped: Skipped,
-    /// The time limit of the call, when it passed while the answer was decoded.
-    pub(crate) late: Option<Duration>,
+    /// The time limit of the call, if it passed while the response was decoded.
+    pub(crate) decode_timeout: Option<Duration>,
     /// The secrets of each attempt.
-    pub(crate) secrets: Vec<Secrets>,
-    /// What was signed last.
+    pub(super) secrets: Vec<Secrets>,
+    /// The canonical request of the last signature.
     pub(crate) canonical_request: Option<String>,
-    /// How long the last answer asks to wait.
-    pub(crate) retry_after: Option<Duration>,
-    /// An attempt may have been executed without its answer being known, which one is
-    /// that is under way.
-    pub(crate) uncertain: bool,
+    /// The time to wait that the last response asks for.
+    pub(super) retry_after: Option<Duration>,
+    /// True if an attempt may have been executed though there is no response to it. An attempt
+    /// that is under way counts.
+    pub(super) uncertain: bool,
 }
 
 impl Record {
-    /// The record of the call that runs in this task, or one that nobody reads.
-    pub(crate) fn current() -> Arc<Self> {
+    /// The record of the call that runs in this task, or an unused one.
+    pub(super) fn current() -> Arc<Self> {
         CURRENT.try_with(Arc::clone).unwrap_or_default()
     }
 
@@ -65,23 +66,23 @@ impl Record {
             .await
     }
 
-    /// Takes the facts that are known by now; the record is empty then.
+    /// Takes the facts that are known so far, and leaves the record empty.
     pub(crate) fn take(&self) -> CallInfo {
         std::mem::take(&mut *self.lock())
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut CallInfo)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut CallInfo)) {
         change(&mut self.lock());
     }
 
     fn lock(&self) -> MutexGuard<'_, CallInfo> {
-        // CallInfo are written whole; a panic elsewhere leaves them readable.
+        // The facts are written whole; a panic elsewhere leaves them readable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl CallInfo {
-    /// What a row of a page knows: not the body of the whole page.
+    /// The facts for a row of a page, without the body of the whole page.
     pub(crate) fn without_body(&self) -> Self {
         Self {
             body: None,
@@ -89,7 +90,7 @@ impl CallInfo {
         }
     }
 
-    /// Finds the secrets of the call in texts that came from outside.
+    /// Masks the secrets of the call in texts from outside.
     pub(crate) fn mask(&self) -> Mask {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
@@ -99,8 +100,9 @@ impl CallInfo {
         self.body.as_deref().unwrap_or_default()
     }
 
-    pub(crate) fn call(&self) -> Call {
-        Call {
+    /// The part of the facts that an error carries.
+    pub(crate) fn summary(&self) -> CallSummary {
+        CallSummary {
             operation: self.operation,
             request_id: self.request_id.clone(),
             attempts: self.attempts,
@@ -122,28 +124,53 @@ impl fmt::Debug for CallInfo {
     }
 }
 
-/// Writes the result of decoding into the record of the call, and ends decoding with the time
+/// Accessors of a call that a type made of its response shares: `$call` is the path of a
+/// [`CallInfo`] in it.
+macro_rules! call_accessors {
+    ($($call:tt)+) => {
+        /// The id of the request that brought it, which support asks for.
+        #[must_use]
+        pub fn request_id(&self) -> Option<&str> {
+            self.$($call)+.request_id.as_deref()
+        }
+
+        /// How often that request was sent.
+        #[must_use]
+        pub fn attempts(&self) -> u32 {
+            self.$($call)+.attempts
+        }
+
+        /// How long that call took, all attempts together.
+        #[must_use]
+        pub fn elapsed(&self) -> std::time::Duration {
+            self.$($call)+.elapsed
+        }
+    };
+}
+pub(crate) use call_accessors;
+
+/// Writes the result of decoding into the record of the call, and ends decoding at the time
 /// limit of the call.
-pub(crate) struct Watch {
-    pub(crate) record: Arc<Record>,
-    pub(crate) clock: Arc<dyn Clock>,
-    /// When decoding began, and how long it may take. A clock that is set forward before must
-    /// not make a good answer late.
-    pub(crate) started: SystemTime,
-    pub(crate) left: Duration,
+pub(super) struct DecodeObserver {
+    pub(super) record: Arc<Record>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// The time at which decoding began, and how long it may take. A clock that was set forward
+    /// before must not make a good response late.
+    pub(super) started: SystemTime,
+    pub(super) left: Duration,
     /// The time limit of the call.
-    pub(crate) timeout: Duration,
+    pub(super) timeout: Duration,
 }
 
-impl Observer for Watch {
+impl Observer for DecodeObserver {
     fn on_decoded(&self, body: &Bytes, dropped: &Skipped) {
-        self.record.update(|facts| {
-            facts.body = Some(body.clone());
-            facts.dropped = dropped.clone();
-            if let Some(error) = &facts.dropped.first_error
-                && let Some(masked) = facts.mask().text(error)
+        self.record.update(|call| {
+            call.body = Some(body.clone());
+            call.dropped = dropped.clone();
+            if let Some(error) = &call.dropped.first_error
+                && let Some(masked) = call.mask().text(error)
             {
-                facts.dropped.first_error = Some(masked);
+                call.dropped.first_error = Some(masked);
             }
         });
     }
@@ -155,7 +182,8 @@ impl Observer for Watch {
     fn is_late(&self) -> bool {
         let late = since(&*self.clock, self.started) >= self.left;
         if late {
-            self.record.update(|facts| facts.late = Some(self.timeout));
+            self.record
+                .update(|call| call.decode_timeout = Some(self.timeout));
         }
         late
     }

@@ -1,4 +1,4 @@
-//! How requests go to the service: the connector of a client, below signing and retries.
+//! The connector of a client, which sends requests below signing and retries.
 
 use std::{
     error::Error as StdError,
@@ -14,10 +14,10 @@ use crate::error::Error;
 /// Sends the requests of a [`Client`](crate::client::Client), each one once.
 ///
 /// A connector is below everything that the client does: what it gets is signed, and what
-/// it answers is judged, retried and decoded above it. SigningScheme, retries, time limits and the
+/// it answers is judged, retried and decoded above it. Signing, retries, time limits and the
 /// limit on the length of an answer are not its concern. A
-/// [builder](crate::client::builder::ClientBuilder::connector) takes one that is not reqwest's, such as a
-/// network that a test makes up.
+/// [builder](crate::client::builder::ClientBuilder::connector) takes one that is not reqwest's,
+/// such as a network that a test makes up.
 ///
 /// Providers of credentials (IAM, STS, the metadata service) do not send through it, but with
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
@@ -76,7 +76,7 @@ impl From<reqwest::Error> for ConnectorError {
 }
 
 /// Makes an HTTP client with the settings of a builder.
-pub(crate) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
+pub(super) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
 
 /// The connector of a client that is given no other: reqwest, with its connection pool.
 pub(crate) struct ReqwestConnector {

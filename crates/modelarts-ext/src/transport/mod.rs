@@ -1,10 +1,14 @@
-//! Sends requests: signs, sends, reads the answer, and does it again if that is
-//! safe and useful.
+//! The transport: authenticates requests, sends them, reads the responses, and tries again where
+//! that is safe and useful.
+//!
+//! [`HttpTransport`] has the retry loop. Each attempt goes through a [`connector`] and is read by
+//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. The facts about
+//! a call reach the caller in `call`. `deadline` limits several calls that serve one purpose.
 
-pub(crate) mod attempt;
+mod attempt;
 pub(crate) mod call;
-pub(crate) mod call_accessors;
 pub mod connector;
+pub(crate) mod deadline;
 pub(crate) mod retry;
 mod retry_budget;
 
@@ -22,64 +26,63 @@ use futures::future::{Either, select};
 use modelarts_api::{BoxFuture, Operation, Response, Transport, TransportError, types::Language};
 use reqwest::{
     Request, StatusCode, Url,
-    header::{AUTHORIZATION, HeaderValue},
+    header::{AUTHORIZATION, HeaderName, HeaderValue},
 };
 use tracing::{Instrument, Span};
 
 use crate::{
     clock::{Clock, since},
     credentials::{
-        ProvideCredentials, ProviderContext,
-        authenticate::Used,
-        rejection::{self, Refusal},
-        secret_mask::Secrets,
+        Credentials, ProvideCredentials, ProviderContext,
+        authenticate::{Authentication, copy_without_auth},
+        rejection::{self, Rejection},
+        secrets::Secrets,
     },
     error::{Error, ErrorKind},
-    http::signing::SigningScheme,
-    jobs::polling::deadline::Deadline,
+    http::{headers::retry_after, signing::SigningScheme},
     transport::{
-        attempt::{AttemptError, request_id},
-        call::{Record, Watch},
+        attempt::{AttemptError, read_response},
+        call::{DecodeObserver, Record},
         connector::HttpConnector,
-        retry::{Attempt, RetryPolicy, may_retry, pause, retry_after},
+        deadline::Deadline,
+        retry::{AttemptResult, RetryPolicy, may_retry, retry_delay},
         retry_budget::RetryBudget,
     },
 };
 
-/// An answer that is there may be decoded for so long, however late it came.
-const DECODING: Duration = Duration::from_secs(1);
+static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
 
-/// The transport of this crate.
+/// The least time for decoding a response, however late it came.
+const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
+
+/// The transport of a client. Its copies share what is in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
     pub(crate) project_id: HeaderValue,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
     pub(crate) connector: Arc<dyn HttpConnector>,
-    /// What the provider of the credentials works with.
-    pub(crate) tools: ProviderContext,
+    pub(crate) provider_context: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) signing: SigningScheme,
     pub(crate) retry: RetryPolicy,
-    /// How long a call may take, all attempts and pauses together.
+    /// The time limit of a call, with all attempts and pauses.
     pub(crate) timeout: Duration,
-    /// How long several calls may take that serve one purpose.
+    /// The time limit of several calls that serve one purpose.
     pub(crate) overall_timeout: Duration,
-    /// The language of messages, if the service is to be told.
+    /// The language of messages, if the service is asked for one.
     pub(crate) language: Option<Language>,
-    /// What clones share.
-    pub(crate) shared: Arc<Common>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-/// What the calls of one client have in common.
-pub(crate) struct Common {
-    /// What retries are paid from.
+/// The state that the calls of one client share.
+pub(crate) struct Shared {
     budget: RetryBudget,
-    /// How far the clock of the gateway is ahead of ours, in seconds.
-    pub(crate) skew: AtomicI64,
+    /// The seconds by which the clock of the gateway is ahead of ours.
+    skew: AtomicI64,
 }
 
-impl Common {
+impl Shared {
     pub(crate) fn new(policy: &RetryPolicy, now: SystemTime) -> Self {
         Self {
             budget: policy.make_budget(now),
@@ -131,32 +134,34 @@ impl HttpTransport {
         span: &Span,
     ) -> Result<Response, Error> {
         let record = Record::current();
-        record.update(|facts| facts.operation = Some(operation.id));
+        record.update(|call| call.operation = Some(operation.id));
         let started = self.clock.now();
-        let result = self.attempts(request, operation, &record, started).await;
+        let result = self
+            .send_with_retries(request, operation, &record, started)
+            .await;
         let elapsed = since(&*self.clock, started);
-        record.update(|facts| {
-            facts.elapsed = elapsed;
-            span.record("attempts", facts.attempts);
-            span.record("status", facts.status);
-            span.record("request_id", facts.request_id.as_deref());
+        record.update(|call| {
+            call.elapsed = elapsed;
+            span.record("attempts", call.attempts);
+            span.record("status", call.status);
+            span.record("request_id", call.request_id.as_deref());
             span.record(
                 "elapsed_ms",
                 u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             );
         });
         let mut response = result?;
-        response.observer = Some(Arc::new(Watch {
+        response.observer = Some(Arc::new(DecodeObserver {
             record,
             clock: Arc::clone(&self.clock),
             started: self.clock.now(),
-            left: self.timeout.saturating_sub(elapsed).max(DECODING),
+            left: self.timeout.saturating_sub(elapsed).max(MIN_DECODE_TIME),
             timeout: self.timeout,
         }));
         Ok(response)
     }
 
-    async fn attempts(
+    async fn send_with_retries(
         &self,
         request: &Request,
         operation: &'static Operation,
@@ -164,136 +169,167 @@ impl HttpTransport {
         started: SystemTime,
     ) -> Result<Response, Error> {
         let mut retries = 0;
-        let mut second_chance = SecondChance::default();
+        let mut fixes = Fixes::default();
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
-            let mut used = None;
+            let mut sent = None;
             // Of the attempts before this one.
             let mut uncertain = false;
-            let mut outcome = {
+            let mut response = {
                 let attempt = pin!(async {
                     let credentials = match self.credentials.cached() {
                         Some(credentials) => credentials,
                         None => {
-                            let asked = self.credentials.credentials(&self.tools);
-                            asked.await.map_err(not_sent)?
+                            let fetched = self.credentials.credentials(&self.provider_context);
+                            fetched.await.map_err(not_sent)?
                         }
                     };
-                    // Other calls may find out about the clock meanwhile.
+                    // Other calls may change it meanwhile.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
-                    let outgoing = self.authorize(request, &credentials, skew, record);
+                    let outgoing = self.authenticate(request, &credentials, skew, record);
                     // Made here, so that the request is not kept while the answer is waited for.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
-                    let answer = self.connector.send(outgoing);
+                    let response = self.connector.send(outgoing);
                     let secrets = Secrets {
                         credentials,
                         authorization,
                     };
-                    let Used { secrets, .. } = used.insert(Used { secrets, skew });
-                    record.update(|facts| {
-                        facts.secrets.push(secrets.clone());
-                        facts.attempts += 1;
-                        uncertain = std::mem::replace(&mut facts.uncertain, true);
+                    let Sent { secrets, .. } = sent.insert(Sent { secrets, skew });
+                    record.update(|call| {
+                        call.secrets.push(secrets.clone());
+                        call.attempts += 1;
+                        uncertain = std::mem::replace(&mut call.uncertain, true);
                     });
-                    self.attempt(answer, secrets).await
+                    read_response(response, secrets, &self.endpoint).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => outcome,
-                    Either::Right(((), _)) => Err(self.out_of_time()),
+                    Either::Right(((), _)) => Err(self.timeout_error()),
                 }
             };
-            if let (Err(broken), None) = (&mut outcome, &used) {
+            if let (Err(error), None) = (&mut response, &sent) {
                 // Time ran out while there were no credentials yet.
-                broken.attempt = Attempt::NotSent;
+                error.result = AttemptResult::NotSent;
             }
-            let (attempt, wait, permanent) = match &outcome {
+            let (result, wait, permanent) = match &response {
                 Ok(answer) => (
-                    Attempt::Answer(answer.status),
-                    retry_after(&answer.headers, || self.now()),
+                    AttemptResult::Response(answer.status),
+                    retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
-                // An IAM that is asked for credentials may want to be left alone, too.
-                Err(broken) => (broken.attempt, broken.error.retry_after(), broken.permanent),
+                // IAM may answer with `Retry-After` as well.
+                Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
-            record.update(|facts| {
-                if used.is_some() {
-                    facts.uncertain = uncertain || is_uncertain(attempt);
+            record.update(|call| {
+                if sent.is_some() {
+                    call.uncertain = uncertain || is_uncertain(result);
                 }
-                facts.retry_after = wait;
-                (facts.status, facts.request_id) = match &outcome {
+                call.retry_after = wait;
+                (call.status, call.request_id) = match &response {
                     Ok(answer) => (
                         Some(answer.status.as_u16()),
-                        used.as_ref()
-                            .and_then(|used| request_id(&answer.headers, &used.secrets)),
+                        sent.as_ref()
+                            .and_then(|sent: &Sent| sent.secrets.request_id(&answer.headers)),
                     ),
                     // A redirect, or too long an answer.
-                    Err(AttemptError { error, .. }) if used.is_some() => {
+                    Err(AttemptError { error, .. }) if sent.is_some() => {
                         (error.status(), error.request_id().map(str::to_owned))
                     }
                     Err(_) => (None, None),
                 };
             });
-            if let Attempt::Answer(status) = attempt
+            if let AttemptResult::Response(status) = result
                 && status.is_success()
             {
-                return outcome.map_err(|broken| broken.error);
+                return response.map_err(|failed| failed.error);
             }
-            if let (Ok(answer), Some(used)) = (&outcome, &used)
-                && self.has_second_chance(answer, used, &mut second_chance)
+            if let (Ok(answer), Some(sent)) = (&response, &sent)
+                && self.fix_rejection(answer, sent, &mut fixes)
             {
                 left = self.left(started);
                 continue;
             }
-            let again = !permanent && may_retry(operation.effect, attempt);
-            let pause = again
+            let again = !permanent && may_retry(operation.effect, result);
+            let delay = again
                 .then(|| self.retry.ceilings().nth(retries))
                 .flatten()
-                .map(|ceiling| pause(wait, ceiling))
-                .filter(|pause| {
-                    let after = since(&*self.clock, started).saturating_add(*pause);
+                .map(|ceiling| retry_delay(wait, ceiling))
+                .filter(|delay| {
+                    let after = since(&*self.clock, started).saturating_add(*delay);
                     after < self.retry.max_elapsed && after < self.timeout
                 })
-                .filter(|_| self.pay_retry());
-            let Some(pause) = pause else {
-                return outcome.map_err(|broken| broken.error);
+                .filter(|_| self.take_retry());
+            let Some(delay) = delay else {
+                return response.map_err(|failed| failed.error);
             };
-            tracing::debug!(?attempt, ?pause, "sending again");
-            self.clock.sleep(pause).await;
+            tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
+            self.clock.sleep(delay).await;
             retries += 1;
             left = self.left(started);
         }
     }
 
-    /// The time limit of several calls that serve one purpose, which begins now.
+    /// A copy of the request with these credentials, for a gateway whose clock is ahead by
+    /// `skew` seconds.
+    fn authenticate(
+        &self,
+        request: &Request,
+        credentials: &Credentials,
+        skew: i64,
+        record: &Record,
+    ) -> Result<Request, Error> {
+        let mut outgoing = copy_without_auth(request)?;
+        let authentication = Authentication {
+            signing: &self.signing,
+            project_id: Some(&self.project_id),
+        };
+        let now = add_seconds(self.clock.now(), skew);
+        if let Some(canonical) = authentication.apply(&mut outgoing, credentials, now)? {
+            record.update(|call| call.canonical_request = Some(canonical));
+        }
+        if let Some(language) = self.language {
+            let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(language.to_string()))
+                .map_err(|_| Error::config("the language cannot be sent as a header"))?;
+            outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
+        }
+        Ok(outgoing)
+    }
+
+    /// The time of the gateway when the clock of the client shows `local`.
+    pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
+        add_seconds(local, self.shared.skew.load(Ordering::Relaxed))
+    }
+
+    /// The deadline of several calls that serve one purpose, which begins now.
     pub(crate) fn deadline(&self) -> Deadline {
         Deadline::new(&*self.clock, Some(self.overall_timeout))
     }
 
-    /// What is left of the time that the call may take.
+    /// The remaining time of a call.
     fn left(&self, started: SystemTime) -> Duration {
         self.timeout.saturating_sub(since(&*self.clock, started))
     }
 
-    /// Whether one more retry can be paid, and pays it.
-    pub(crate) fn pay_retry(&self) -> bool {
+    /// Takes one retry from the budget; `false` if it is empty.
+    pub(crate) fn take_retry(&self) -> bool {
         self.shared.budget.withdraw(self.clock.now())
     }
 
-    /// Whether a refusal of the credentials can be mended: by newer ones, or by
-    /// the right time. Each once in a call, because a gateway that refuses five
-    /// signatures in a row locks the key for five minutes.
-    fn has_second_chance(&self, answer: &Response, used: &Used, chance: &mut SecondChance) -> bool {
-        let Some(refusal) = rejection::read(answer.status, &answer.body) else {
+    /// Fixes a rejection of the credentials, by newer ones or by the time of the gateway; `false`
+    /// if that is not possible. Each fix is tried once in a call, because a gateway that rejects
+    /// five signatures in a row locks the key for five minutes.
+    fn fix_rejection(&self, answer: &Response, sent: &Sent, fixes: &mut Fixes) -> bool {
+        let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
             return false;
         };
-        match refusal {
-            Refusal::Expired => {
-                !std::mem::replace(&mut chance.renewed, true)
-                    && self.credentials.renew(&used.secrets.credentials)
+        match rejection {
+            Rejection::Expired => {
+                !std::mem::replace(&mut fixes.renewed, true)
+                    && self.credentials.renew(&sent.secrets.credentials)
             }
-            Refusal::Clock { server } => {
+            Rejection::Clock { server } => {
                 let ahead = match server.duration_since(self.clock.now()) {
                     Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
                     Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
@@ -303,16 +339,16 @@ impl HttpTransport {
                     seconds = ahead,
                     "the clock of the service is ahead of this one"
                 );
-                // What this call was signed with counts, not what others know by now.
-                !std::mem::replace(&mut chance.clock, true) && used.skew != ahead
+                // The skew of this attempt counts: other calls may have changed the shared one.
+                !std::mem::replace(&mut fixes.clock, true) && sent.skew != ahead
             }
         }
     }
 
-    /// The end of an attempt that took all the time that the call had left.
-    fn out_of_time(&self) -> AttemptError {
+    /// The error of an attempt that took all the remaining time of the call.
+    fn timeout_error(&self) -> AttemptError {
         AttemptError {
-            attempt: Attempt::Lost,
+            result: AttemptResult::Lost,
             error: Error::new(
                 ErrorKind::Timeout,
                 format!("no answer within {:?}", self.timeout),
@@ -322,35 +358,53 @@ impl HttpTransport {
     }
 }
 
-/// The exceptions to the rule that a refusal is final, as far as they are used up.
+/// The secrets and the clock of an attempt that was sent.
+struct Sent {
+    secrets: Secrets,
+    /// The seconds by which the clock of the gateway was taken to be ahead.
+    skew: i64,
+}
+
+/// The fixes of a rejection that a call has used up.
 #[derive(Default)]
-struct SecondChance {
+struct Fixes {
     renewed: bool,
     clock: bool,
 }
 
-/// Nothing was sent. An IAM that cannot be reached for the moment is like a service that
-/// cannot be.
+/// The error of an attempt that ended before anything was sent. An IAM that cannot be reached is
+/// treated like a service that cannot be reached.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError {
-        attempt: Attempt::NotSent,
+        result: AttemptResult::NotSent,
         permanent: !error.is_retryable(),
         error,
     }
 }
 
-/// Whether the service may have executed a request that ended like this.
-fn is_uncertain(attempt: Attempt) -> bool {
-    match attempt {
-        Attempt::NotSent => false,
-        Attempt::Lost => true,
-        Attempt::Answer(status) => match status {
+/// True if the service may have executed a request that ended with this result.
+fn is_uncertain(result: AttemptResult) -> bool {
+    match result {
+        AttemptResult::NotSent => false,
+        AttemptResult::Lost => true,
+        AttemptResult::Response(status) => match status {
             StatusCode::REQUEST_TIMEOUT => true,
             StatusCode::NOT_IMPLEMENTED => false,
-            // Of a success the body tells, of a refusal too; see `Error::is_uncertain`. All
+            // The body of a success or a rejection decides; see `Error::is_uncertain`. All
             // others may have come too late, or from something between here and the service.
             status => !status.is_success() && !status.is_client_error(),
         },
     }
+}
+
+/// A time plus a number of seconds, which may be negative.
+fn add_seconds(time: SystemTime, seconds: i64) -> SystemTime {
+    let distance = Duration::from_secs(seconds.unsigned_abs());
+    let sum = if seconds >= 0 {
+        time.checked_add(distance)
+    } else {
+        time.checked_sub(distance)
+    };
+    sum.unwrap_or(time)
 }

@@ -1,14 +1,14 @@
-//! Whether to send a request again, and when.
+//! The retry policy: which requests are sent again, how often and when.
 
 use std::time::{Duration, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
-use reqwest::{StatusCode, header::HeaderMap};
+use reqwest::StatusCode;
 
 use crate::transport::retry_budget::RetryBudget;
 
-/// How often and for how long a call is tried.
+/// The policy of a client for sending requests again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetryPolicy {
@@ -84,7 +84,7 @@ impl RetryPolicy {
     }
 
     /// The budget that the calls of one client share.
-    pub(crate) fn make_budget(&self, now: SystemTime) -> RetryBudget {
+    pub(super) fn make_budget(&self, now: SystemTime) -> RetryBudget {
         RetryBudget::new(self.budget_per_second, self.budget_share, now)
     }
 
@@ -105,56 +105,38 @@ fn jitter(ceiling: Duration) -> Duration {
     ceiling.mul_f64(fastrand::f64())
 }
 
-/// How long to wait before trying again. What the service says wins, but a date that has
-/// passed, or a 0, is no reason to hurry.
-pub(crate) fn pause(said: Option<Duration>, ceiling: Duration) -> Duration {
-    said.filter(|wait| !wait.is_zero())
+/// The delay before the next attempt: that of the service, else a random one. A date in the
+/// past, or a 0, counts as none.
+pub(crate) fn retry_delay(retry_after: Option<Duration>, ceiling: Duration) -> Duration {
+    retry_after
+        .filter(|wait| !wait.is_zero())
         .unwrap_or_else(|| jitter(ceiling))
 }
 
-/// What became of one attempt.
+/// The result of one attempt, as far as retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// An answer with this status.
-    Answer(StatusCode),
+pub(super) enum AttemptResult {
+    /// A response with this status.
+    Response(StatusCode),
     /// No connection was made, so nothing was executed.
     NotSent,
     /// Something broke after the request may have arrived.
     Lost,
 }
 
-/// Whether a request with this effect may be sent again.
-pub(crate) fn may_retry(effect: Effect, attempt: Attempt) -> bool {
-    let harmless = effect != Effect::Create;
-    match attempt {
-        Attempt::NotSent => true,
-        Attempt::Lost => harmless,
-        Attempt::Answer(status) => match status.as_u16() {
+/// True if a request with this effect may be sent again.
+pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
+    let is_repeatable = effect != Effect::Create;
+    match result {
+        AttemptResult::NotSent => true,
+        AttemptResult::Lost => is_repeatable,
+        AttemptResult::Response(status) => match status.as_u16() {
             // The gateway refused it before the service saw it.
             429 => true,
-            408 | 500 | 502 | 503 | 504 => harmless,
+            408 | 500 | 502 | 503 | 504 => is_repeatable,
             _ => false,
         },
     }
-}
-
-/// What the service says about when to come back: seconds, or a date.
-pub(crate) fn retry_after(
-    headers: &HeaderMap,
-    now: impl FnOnce() -> SystemTime,
-) -> Option<Duration> {
-    let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
-    let value = value.trim();
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More seconds than there are numbers is still a long time, and not none.
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
-    }
-    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-    Some(
-        SystemTime::from(date)
-            .duration_since(now())
-            .unwrap_or_default(),
-    )
 }
 
 #[cfg(test)]
@@ -163,8 +145,8 @@ mod tests {
 
     #[test]
     fn creates_are_sent_again_only_when_they_were_not_executed() {
-        use Attempt::{Answer, Lost, NotSent};
-        let status = |code| Answer(StatusCode::from_u16(code).unwrap());
+        use AttemptResult::{Lost, NotSent, Response};
+        let status = |code| Response(StatusCode::from_u16(code).unwrap());
         let table = [
             (NotSent, true, true),
             (Lost, true, false),
@@ -181,42 +163,11 @@ mod tests {
             (status(200), false, false),
             (status(302), false, false),
         ];
-        for (attempt, others, create) in table {
-            assert_eq!(may_retry(Effect::Read, attempt), others, "{attempt:?}");
-            assert_eq!(
-                may_retry(Effect::Idempotent, attempt),
-                others,
-                "{attempt:?}"
-            );
-            assert_eq!(may_retry(Effect::Create, attempt), create, "{attempt:?}");
+        for (result, others, create) in table {
+            assert_eq!(may_retry(Effect::Read, result), others, "{result:?}");
+            assert_eq!(may_retry(Effect::Idempotent, result), others, "{result:?}");
+            assert_eq!(may_retry(Effect::Create, result), create, "{result:?}");
         }
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        let header = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("retry-after", value.parse().unwrap());
-            retry_after(&headers, || now)
-        };
-        assert_eq!(header("7"), Some(Duration::from_secs(7)));
-        assert_eq!(
-            header("99999999999999999999999"),
-            Some(Duration::from_secs(u64::MAX))
-        );
-        assert_eq!(
-            header("Sun, 06 Nov 1994 08:50:37 GMT"),
-            Some(Duration::from_secs(60))
-        );
-        assert_eq!(
-            header("Sun, 06 Nov 1994 08:00:00 GMT"),
-            Some(Duration::ZERO)
-        );
-        for text in ["soon", "", "-7", "7 s"] {
-            assert_eq!(header(text), None, "{text}");
-        }
-        assert_eq!(retry_after(&HeaderMap::new(), || now), None);
     }
 
     #[test]

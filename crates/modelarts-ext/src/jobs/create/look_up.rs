@@ -86,7 +86,7 @@ impl CreateJob {
             })
             .await
             .and_then(|answer| {
-                answer.about(&client, "metadata.id", id, |algorithm| {
+                answer.require_match(&client, "metadata.id", id, |algorithm| {
                     algorithm.metadata.as_ref()?.id.as_deref()
                 })
             });

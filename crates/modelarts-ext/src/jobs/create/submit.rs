@@ -16,16 +16,15 @@ use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
-    client::{Client, response::Answer},
+    client::{Client, response::Response},
     clock::since,
     error::Error,
     jobs::{
         create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
         job::Job,
-        polling::deadline::Deadline,
     },
-    transport::call::Record,
+    transport::{call::Record, deadline::Deadline},
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
@@ -93,14 +92,16 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     let mut lost_error: Option<Error> = None;
     for attempt in 1.. {
         let record = Arc::default();
-        let error = match deadline.keep(clock, send(client, body, &record)).await {
+        let error = match deadline.run(clock, send(client, body, &record)).await {
             Some(Ok(job)) => return Ok(job),
             Some(Err(error)) => error,
             None => {
-                let call = record.take().call();
-                let error = deadline.passed("the job was being sent").in_call(call);
+                let call = record.take().summary();
+                let error = deadline
+                    .timeout_error("the job was being sent")
+                    .with_call(call);
                 return Err(match lost_error {
-                    Some(lost) => uncertain_error(error.after(lost), name),
+                    Some(lost) => uncertain_error(error.after_uncertain(lost), name),
                     None if error.is_uncertain() => uncertain_error(error, name),
                     None => error.with_solution(Some("it was not sent".into())),
                 });
@@ -113,7 +114,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         }
         let refused_at = clock.now();
         let found = find_lost_job(client, name, body, started, exists);
-        match deadline.keep(clock, found).await {
+        match deadline.run(clock, found).await {
             Some(Ok(Lookup::Created(job))) => return Ok(job),
             // Of this name, but another job: ours was refused.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
@@ -129,9 +130,10 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             }
             Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
             None => {
-                let late = deadline.passed("a job was looked for whose create had been lost");
+                let late =
+                    deadline.timeout_error("a job was looked for whose create had been lost");
                 return Err(uncertain_error(
-                    late.after(lost_error.unwrap_or(error)),
+                    late.after_uncertain(lost_error.unwrap_or(error)),
                     name,
                 ));
             }
@@ -143,7 +145,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             && attempt < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
-            && client.pay_retry();
+            && client.take_retry();
         if !send_again {
             let times = match attempt {
                 1 => "once".to_owned(),
@@ -171,12 +173,12 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
     let answer = post(client, body, record).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
-        name => answer.about(client, "metadata.name", name, |job| {
+        name => answer.require_match(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let call = answer.told();
-    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::no_id)
+    let call = answer.call();
+    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::missing_id)
 }
 
 /// Sends the body as it is.
@@ -189,7 +191,7 @@ async fn post(
     client: &Client,
     body: &Value,
     record: &Arc<Record>,
-) -> Result<Answer<TrainingJob>, Error> {
+) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
@@ -209,7 +211,7 @@ async fn post(
 }
 
 fn uncertain_error(error: Error, name: &str) -> Error {
-    error.uncertain().with_solution(Some(format!(
+    error.with_uncertainty().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
     )))
 }
@@ -255,7 +257,7 @@ async fn find_lost_job(
         }
         let mut jobs = list.stream();
         // By the clock of the service, which may just have been found out.
-        let started = client.time_there(started);
+        let started = client.service_time(started);
         while let Some(job) = jobs.try_next().await? {
             // Where each answer is there at once, nothing else would look at the time.
             tokio::task::yield_now().await;

@@ -241,7 +241,7 @@ impl Source for Events {
                 })
                 .await?;
             let dropped = answer.dropped().rows;
-            let call = answer.told();
+            let call = answer.call();
             let answer = answer.into_inner();
             Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),

@@ -109,7 +109,7 @@ enum Reader {
 
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        let has_line_numbers = logs.job.client().cloud().numbers_lines();
+        let has_line_numbers = logs.job.client().cloud().has_line_numbers();
         let reader = match logs.access {
             Some(LogAccess::LineNumbers) => Reader::Lines(LineReader::default()),
             None if has_line_numbers => Reader::Lines(LineReader::default()),

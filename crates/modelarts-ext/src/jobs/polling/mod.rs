@@ -1,7 +1,6 @@
 //! Polling, as waiting and following do it: the pauses between requests, the errors that they pass
-//! over, the time limit, and the end.
+//! over, and the end.
 
-pub(crate) mod deadline;
 pub(crate) mod end;
 pub(crate) mod interval;
 pub(crate) mod tolerance;

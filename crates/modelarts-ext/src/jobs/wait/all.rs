@@ -17,14 +17,15 @@ use crate::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
         job::Job,
         list::ListJobs,
-        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
         training_jobs::TrainingJobs,
         wait::{
-            WaitResult,
+            Waited,
             outcome::{Outcome, job_outcome},
         },
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// The phases of jobs that have not ended.
@@ -102,7 +103,7 @@ impl WaitAll {
 
     /// Each job when it has ended. A job that is given twice comes once.
     #[must_use]
-    pub fn stream(self) -> PageStream<WaitResult> {
+    pub fn stream(self) -> PageStream<Waited> {
         let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
         for job in &self.jobs {
             let of_id = handles.entry(job.id().to_owned()).or_default();
@@ -129,7 +130,7 @@ impl WaitAll {
 }
 
 impl IntoFuture for WaitAll {
-    type Output = Result<Vec<WaitResult>, Error>;
+    type Output = Result<Vec<Waited>, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -156,11 +157,11 @@ struct WaitAllState {
 }
 
 impl WaitAllState {
-    async fn next(&mut self) -> Result<Option<WaitResult>, Error> {
+    async fn next(&mut self) -> Result<Option<Waited>, Error> {
         let clock = self.client.clock().clone();
         loop {
             if let Some((job, outcome)) = self.results.pop_front() {
-                return Ok(Some(WaitResult {
+                return Ok(Some(Waited {
                     job,
                     outcome,
                     errors: self.tolerance.errors,
@@ -178,7 +179,7 @@ impl WaitAllState {
                     .sleep(left.map_or(pause, |left| pause.min(left)))
                     .await;
             }
-            let poll = deadline.keep(&*clock, self.poll_jobs()).await;
+            let poll = deadline.run(&*clock, self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
                 if let Some(outcome) = job_outcome(&job, &deadline).await {

@@ -20,10 +20,11 @@ use crate::{
     error::Error,
     jobs::{
         job::Job,
-        polling::{deadline::Deadline, interval::PollInterval, tolerance::ErrorTolerance},
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::outcome::{Outcome, job_outcome},
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// What a wait saw.
@@ -42,13 +43,13 @@ pub struct Observation {
 
 /// The end of a wait.
 #[derive(Clone, Debug)]
-pub struct WaitResult {
+pub struct Waited {
     pub(crate) job: Job,
     pub(crate) outcome: Outcome,
     pub(crate) errors: u32,
 }
 
-impl WaitResult {
+impl Waited {
     /// How it ended.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
@@ -80,9 +81,9 @@ impl WaitResult {
 /// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
 /// Whoever starts a job again that has ended waits for it again, too.
 ///
-/// When the job has ended, the one that the wait was begun from is as [`WaitResult::job`] is: no
+/// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
 /// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
-/// wait it is as before; take [`WaitResult::job`] then, or [refresh](Job::refresh) it.
+/// wait it is as before; take [`Waited::job`] then, or [refresh](Job::refresh) it.
 ///
 /// Answers that fail in passing are passed over and counted, for up to a quarter of an
 /// hour without a good one.
@@ -178,7 +179,7 @@ impl Wait {
 }
 
 impl IntoFuture for Wait {
-    type Output = Result<WaitResult, Error>;
+    type Output = Result<Waited, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -186,7 +187,7 @@ impl IntoFuture for Wait {
             let mut observations = self.observe();
             while let Some(observation) = observations.try_next().await? {
                 if let Some(outcome) = observation.outcome {
-                    return Ok(WaitResult {
+                    return Ok(Waited {
                         job: observation.job,
                         outcome,
                         errors: observation.errors,
@@ -219,7 +220,7 @@ impl WaitState {
                     .await;
             }
             let refresh = self.wait.job.refresh();
-            match self.deadline.keep(&*clock, refresh).await {
+            match self.deadline.run(&*clock, refresh).await {
                 None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
                 Some(Ok(())) => self.tolerance.reset(),
                 Some(Err(error)) if error.is_gone() => {

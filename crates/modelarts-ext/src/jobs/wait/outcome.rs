@@ -5,7 +5,10 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::jobs::{events::kind::EventKind, job::Job, polling::deadline::Deadline};
+use crate::{
+    jobs::{events::kind::EventKind, job::Job},
+    transport::deadline::Deadline,
+};
 
 /// How a job ended, or why the wait did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +80,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcom
         }
         Phase::Terminated => Some(Outcome::Terminated {
             by: deadline
-                .keep(&**job.client().clock(), fetch_terminated_by(job))
+                .run(&**job.client().clock(), fetch_terminated_by(job))
                 .await
                 .unwrap_or(TerminatedBy::Unknown),
         }),

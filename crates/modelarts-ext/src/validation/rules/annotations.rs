@@ -12,7 +12,7 @@ pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENS
 
 pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let kind = draft.at("kind");
-    let known = |kind: &str| draft.cloud.kinds().contains(&kind);
+    let known = |kind: &str| draft.cloud.job_kinds().contains(&kind);
     // That it is there is a limit of the field itself.
     kind.text()
         .is_some_and(|text| !known(text))
@@ -23,7 +23,7 @@ pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 pub(crate) fn retries<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let number = draft.annotation(RETRIES);
-    let most = draft.cloud.retries();
+    let most = draft.cloud.max_retries();
     let right = |text: &str| text.parse().is_ok_and(|n: i64| (1..=most).contains(&n));
     let wrong = number.value().is_some() && !number.text().is_some_and(right);
     wrong.then_some(number).into_iter().collect()

@@ -1,5 +1,4 @@
-//! Keeps the secrets of the client out of texts that come from outside: a server may echo
-//! the headers that it got.
+//! Masks secrets in texts that come from outside: a server may echo the headers that it got.
 
 use std::cmp::Reverse;
 
@@ -9,61 +8,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-use crate::credentials::{Credentials, Kind};
-
-/// The text in the place of a secret.
-const STARS: &str = "***";
-/// Shorter texts are no secrets, and are found in any text.
-const SHORTEST: usize = 4;
-/// JSON up to this size is searched string by string; what is longer, as text.
-const DOCUMENT: usize = 64 << 10;
+/// The text that replaces a secret.
+const REPLACEMENT: &str = "***";
+/// The length of the shortest secret that is masked. Shorter texts are found in any text.
+const MIN_SECRET: usize = 4;
+/// The size up to which JSON is searched string by string; longer JSON is searched as text.
+const MAX_JSON: usize = 64 << 10;
 /// All but the characters that are never encoded in an address (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-
-/// The secrets that a request was sent with.
-#[derive(Clone)]
-pub(crate) struct Secrets {
-    pub(crate) credentials: Credentials,
-    /// The header with the signature.
-    pub(crate) authorization: Option<HeaderValue>,
-}
-
-impl Secrets {
-    /// Each secret as it is.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        let [one, other] = self.credentials.secrets();
-        let signature = self.authorization.as_ref().and_then(signature);
-        [one, other, signature].into_iter().flatten()
-    }
-
-    pub(crate) fn mask(&self) -> Mask {
-        Mask::new(self.texts())
-    }
-}
-
-impl Credentials {
-    /// The parts that must not be shown. An access key may be.
-    pub(crate) fn secrets(&self) -> [Option<&str>; 2] {
-        match &*self.0 {
-            Kind::Keys {
-                secret_key,
-                security_token,
-                ..
-            } => [Some(secret_key), security_token.as_deref()],
-            Kind::Token(token) => [Some(token), None],
-        }
-    }
-}
-
-/// The signature in the header `Authorization`.
-pub(crate) fn signature(authorization: &HeaderValue) -> Option<&str> {
-    let (_, signature) = authorization.to_str().ok()?.split_once("Signature=")?;
-    Some(signature)
-}
 
 /// Replaces secrets in texts.
 pub(crate) struct Mask(Vec<String>);
@@ -72,7 +28,7 @@ impl Mask {
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut forms = Vec::new();
         for secret in secrets {
-            if secret.len() < SHORTEST {
+            if secret.len() < MIN_SECRET {
                 continue;
             }
             let percent = utf8_percent_encode(secret, RESERVED).to_string();
@@ -94,35 +50,35 @@ impl Mask {
     }
 
     /// The length of the longest form of a secret, in bytes.
-    pub(crate) fn longest(&self) -> usize {
+    pub(crate) fn longest_form(&self) -> usize {
         self.0.first().map_or(0, String::len)
     }
 
-    /// The text without secrets; `None` when there are none in it.
+    /// The masked text; `None` when there is no secret in it.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let mut masked: Option<String> = None;
         for form in &self.0 {
             let so_far = masked.as_deref().unwrap_or(text);
             if so_far.contains(form) {
-                masked = Some(so_far.replace(form, STARS));
+                masked = Some(so_far.replace(form, REPLACEMENT));
             }
         }
         masked
     }
 
-    /// As [`text`](Self::text), for a text that may be JSON, where a character can be
-    /// written in many ways.
+    /// Like [`text`](Self::text), for a text that may be JSON, where a character can be escaped
+    /// in many ways.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
-        if text.len() <= DOCUMENT
+        if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)
         {
-            return self.value(&mut value).then(|| value.to_string());
+            return self.mask_value(&mut value).then(|| value.to_string());
         }
         self.text(text)
     }
 
-    /// Masks the secrets in a value. Returns whether there were any.
-    fn value(&self, value: &mut Value) -> bool {
+    /// Masks the secrets in a value. Returns true if there were any.
+    fn mask_value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => match self.text(text) {
                 Some(masked) => {
@@ -134,7 +90,7 @@ impl Mask {
             Value::Array(items) => {
                 let mut found = false;
                 for item in items {
-                    found |= self.value(item);
+                    found |= self.mask_value(item);
                 }
                 found
             }
@@ -143,7 +99,7 @@ impl Mask {
                 *members = std::mem::take(members)
                     .into_iter()
                     .map(|(name, mut member)| {
-                        found |= self.value(&mut member);
+                        found |= self.mask_value(&mut member);
                         let masked = self.text(&name);
                         found |= masked.is_some();
                         (masked.unwrap_or(name), member)
@@ -162,21 +118,21 @@ impl Mask {
         }
     }
 
-    /// Replaces secrets in a body.
-    pub(crate) fn body(&self, body: &mut Bytes) {
+    /// Masks the secrets in a body.
+    pub(crate) fn mask_body(&self, body: &mut Bytes) {
         if let Some(masked) = self.document(&String::from_utf8_lossy(body)) {
             *body = masked.into();
         }
     }
 
-    /// Replaces secrets in the values of headers.
-    pub(crate) fn headers(&self, headers: &mut HeaderMap) {
+    /// Masks the secrets in the values of headers.
+    pub(crate) fn mask_headers(&self, headers: &mut HeaderMap) {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
             if let Some(masked) = masked {
                 // A value that is no text any more is better not shown at all.
                 *value = HeaderValue::from_str(&masked)
-                    .unwrap_or_else(|_| HeaderValue::from_static(STARS));
+                    .unwrap_or_else(|_| HeaderValue::from_static(REPLACEMENT));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The time limit of a wait, or of a method that makes several calls.
+//! The deadline of a wait, or of a method that makes several calls.
 
 use std::{
     pin::pin,
@@ -14,12 +14,11 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// When a wait or a method ends whatever has or has not happened by then, an answer that
-/// does not come included.
+/// The time at which a wait or a method ends, even while a response is outstanding.
 pub(crate) struct Deadline {
     started: SystemTime,
     timeout: Option<Duration>,
-    /// It begins with the first use: a timer can only be made where it can run.
+    /// Made on first use: tokio timers can only be made inside a runtime.
     timer: OnceLock<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -32,15 +31,15 @@ impl Deadline {
         }
     }
 
-    /// How much time is left; `None` is any amount.
+    /// The remaining time; `None` without a limit.
     pub(crate) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
         let left = |timeout: Duration| timeout.saturating_sub(since(clock, self.started));
         self.timeout.map(left)
     }
 
-    /// What comes of this, if it comes in time. What is there without waiting always
-    /// does.
-    pub(crate) async fn keep<T>(
+    /// The result of `work`, or `None` when the deadline passes first. Work that is ready at
+    /// once always gives its result.
+    pub(crate) async fn run<T>(
         &self,
         clock: &dyn Clock,
         work: impl Future<Output = T>,
@@ -55,22 +54,22 @@ impl Deadline {
         }
     }
 
-    /// As [`keep`](Self::keep), for a step that can fail.
+    /// Like [`run`](Self::run), for a step that can fail.
     ///
     /// # Errors
-    /// That of the step, or that time ran out while `doing`.
+    /// The error of the step, or a timeout that names `doing`.
     pub(crate) async fn limit<T>(
         &self,
         clock: &dyn Clock,
         doing: &str,
         step: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let done = self.keep(clock, step).await;
-        done.unwrap_or_else(|| Err(self.passed(doing)))
+        let done = self.run(clock, step).await;
+        done.unwrap_or_else(|| Err(self.timeout_error(doing)))
     }
 
-    /// The error that says what was being done when time ran out.
-    pub(crate) fn passed(&self, doing: &str) -> Error {
+    /// The error for a deadline that passed while `doing`.
+    pub(crate) fn timeout_error(&self, doing: &str) -> Error {
         let limit = self.timeout.unwrap_or_default();
         Error::new(
             ErrorKind::Timeout,

@@ -1,0 +1,115 @@
+//! The look-up of a project in IAM.
+
+use reqwest::{Method, Request, StatusCode};
+use serde::Deserialize;
+
+use crate::{
+    credentials::{
+        Credentials, ProviderContext,
+        auth_server::{AuthServer, TIMEOUT},
+        authenticate::Authentication,
+        rejection::{self, Rejection},
+    },
+    error::{Error, mask::Mask},
+    http::signing::{self, SigningScheme},
+};
+
+#[derive(Deserialize)]
+struct ProjectList {
+    projects: Vec<Project>,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    id: String,
+    #[serde(default)]
+    name: String,
+}
+
+/// Asks IAM at an address for the id of a project: the one with this name, or the only one.
+pub(crate) async fn find_project(
+    iam: &str,
+    context: &ProviderContext,
+    credentials: &Credentials,
+    signing: &SigningScheme,
+    name: Option<&str>,
+) -> Result<String, Error> {
+    let iam = &AuthServer::new("IAM", iam)?;
+    let (mut found, mask) = list_projects(iam, context, credentials, signing, name).await?;
+    if let Some(name) = name {
+        found.retain(|project| project.name == name);
+    }
+    if found.len() > 1 {
+        let what = name.map_or_else(
+            || "there are several projects".to_owned(),
+            |name| format!("there are several projects named {name:?}"),
+        );
+        return Err(Error::config(format!(
+            "{iam} says that {what}: {}; set the project id",
+            describe(&found, &mask)
+        )));
+    }
+    if let Some(project) = found.pop() {
+        return Ok(project.id);
+    }
+    let Some(name) = name else {
+        return Err(Error::config(format!(
+            "{iam} knows no project that these credentials may use"
+        )));
+    };
+    let (all, mask) = list_projects(iam, context, credentials, signing, None).await?;
+    Err(Error::config(if all.is_empty() {
+        format!("{iam} knows no project that these credentials may use, {name:?} neither")
+    } else {
+        format!(
+            "{iam} knows no project named {name:?} that these credentials may use, only {}; set \
+             the project id or another project name",
+            describe(&all, &mask)
+        )
+    }))
+}
+
+fn describe(projects: &[Project], mask: &Mask) -> String {
+    let mut texts: Vec<_> = projects
+        .iter()
+        .map(|project| format!("{} ({})", project.name, project.id))
+        .collect();
+    texts.sort();
+    let text = texts.join(", ");
+    mask.text(&text).unwrap_or(text)
+}
+
+async fn list_projects(
+    iam: &AuthServer,
+    context: &ProviderContext,
+    credentials: &Credentials,
+    signing: &SigningScheme,
+    name: Option<&str>,
+) -> Result<(Vec<Project>, Mask), Error> {
+    let authentication = Authentication {
+        signing,
+        project_id: None,
+    };
+    let send = async |now| {
+        let mut url = iam.url("/v3/projects");
+        if let Some(name) = name {
+            let query = [("name".to_owned(), name.to_owned())];
+            url.set_query(Some(&signing::canonical_query(&query)));
+        }
+        let mut request = Request::new(Method::GET, url);
+        authentication.apply(&mut request, credentials, now)?;
+        iam.send(context, request, TIMEOUT, &credentials.secrets())
+            .await
+    };
+    let mut reply = send(context.clock.now()).await?;
+    // Like a call, once more with the time of the gateway.
+    if let Some(Rejection::Clock { server }) = rejection::parse(reply.status, &reply.body) {
+        reply = send(server).await?;
+    }
+    if reply.status != StatusCode::OK {
+        return Err(iam.response_error(&reply, "does not list the projects"));
+    }
+    let list: ProjectList = serde_json::from_slice(&reply.body)
+        .map_err(|_| iam.unexpected("that is no list of projects"))?;
+    Ok((list.projects, reply.mask))
+}

@@ -1,0 +1,59 @@
+//! The secrets that a request was sent with, for masking them in the response.
+
+use reqwest::header::{HeaderMap, HeaderValue};
+
+use crate::{
+    credentials::{CredentialKind, Credentials},
+    error::mask::Mask,
+    http::headers,
+};
+
+/// The secrets that a request was sent with.
+#[derive(Clone)]
+pub(crate) struct Secrets {
+    pub(crate) credentials: Credentials,
+    /// The header with the signature.
+    pub(crate) authorization: Option<HeaderValue>,
+}
+
+impl Secrets {
+    /// Each secret as it is.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let [secret, token] = self.credentials.secrets();
+        let signature = self.authorization.as_ref().and_then(signature);
+        [secret, token, signature].into_iter().flatten()
+    }
+
+    pub(crate) fn mask(&self) -> Mask {
+        Mask::new(self.texts())
+    }
+
+    /// The request id in the headers of a response, masked.
+    pub(crate) fn request_id(&self, headers: &HeaderMap) -> Option<String> {
+        let id = headers::request_id(headers)?;
+        // Most secrets are longer than an id, and no form of a secret is shorter than itself.
+        let room = self.texts().any(|secret| secret.len() <= id.len());
+        let masked = room.then(|| self.mask().text(id)).flatten();
+        Some(masked.unwrap_or_else(|| id.to_owned()))
+    }
+}
+
+impl Credentials {
+    /// The parts that must not be shown. An access key may be.
+    pub(super) fn secrets(&self) -> [Option<&str>; 2] {
+        match &*self.0 {
+            CredentialKind::Keys {
+                secret_key,
+                security_token,
+                ..
+            } => [Some(secret_key), security_token.as_deref()],
+            CredentialKind::Token(token) => [Some(token), None],
+        }
+    }
+}
+
+/// The signature in the header `Authorization`.
+pub(super) fn signature(authorization: &HeaderValue) -> Option<&str> {
+    let (_, signature) = authorization.to_str().ok()?.split_once("Signature=")?;
+    Some(signature)
+}

@@ -1,0 +1,68 @@
+//! Response headers that all services share: the request id, and `Retry-After`.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, HeaderName};
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The request id of IAM.
+static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
+
+/// The request id in the headers of a response. It may echo a secret, so it is masked before it
+/// is shown.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
+    [&REQUEST_ID, &TRACE_ID]
+        .into_iter()
+        .find_map(|name| headers.get(name)?.to_str().ok())
+}
+
+/// The time to wait that `Retry-After` asks for, in seconds or as a date.
+pub(crate) fn retry_after(
+    headers: &HeaderMap,
+    now: impl FnOnce() -> SystemTime,
+) -> Option<Duration> {
+    let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
+    let value = value.trim();
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More seconds than there are numbers is still a long time, and not none.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
+    }
+    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+    Some(
+        SystemTime::from(date)
+            .duration_since(now())
+            .unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let header = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", value.parse().unwrap());
+            retry_after(&headers, || now)
+        };
+        assert_eq!(header("7"), Some(Duration::from_secs(7)));
+        assert_eq!(
+            header("99999999999999999999999"),
+            Some(Duration::from_secs(u64::MAX))
+        );
+        assert_eq!(
+            header("Sun, 06 Nov 1994 08:50:37 GMT"),
+            Some(Duration::from_secs(60))
+        );
+        assert_eq!(
+            header("Sun, 06 Nov 1994 08:00:00 GMT"),
+            Some(Duration::ZERO)
+        );
+        for text in ["soon", "", "-7", "7 s"] {
+            assert_eq!(header(text), None, "{text}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), || now), None);
+    }
+}
