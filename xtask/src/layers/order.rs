@@ -106,15 +106,15 @@ impl Order {
                     continue;
                 }
                 let place = match below.floor == above.floor {
-                    true => "beside it",
-                    false => "above it",
+                    true => "is on the same floor",
+                    false => "comes after it",
                 };
                 findings.push(Finding::new(
                     from,
                     edge.line,
                     format!(
-                        "{} uses {} ({}), which stands {place} in the order, \
-                         must use only what stands below",
+                        "{} uses {} ({}), which {place} in the order, \
+                         must use only what comes before",
                         above.module, below.module, edge.path
                     ),
                 ));

@@ -37,8 +37,8 @@ fn in_lower(text: &str) -> Vec<String> {
 
 fn against_order(line: usize, path: &str) -> String {
     format!(
-        "src/a.rs:{line}: a uses b ({path}), which stands above it in the order, must use only \
-         what stands below"
+        "src/a.rs:{line}: a uses b ({path}), which comes after it in the order, must use only \
+         what comes before"
     )
 }
 
@@ -129,8 +129,8 @@ fn modules_of_one_floor_do_not_use_each_other() {
     assert_eq!(
         findings_by("```text src\na, b  both\nlib\n```\n", &files),
         [
-            "src/a.rs:1: a uses b (crate::b::B), which stands beside it in the order, must use \
-             only what stands below"
+            "src/a.rs:1: a uses b (crate::b::B), which is on the same floor in the order, must use \
+             only what comes before"
         ]
     );
     assert_eq!(
@@ -159,8 +159,8 @@ fn parts_of_a_folder_have_places_of_their_own_or_that_of_the_folder() {
             &files
         ),
         [
-            "src/jobs/job.rs:1: jobs::job uses jobs::list (crate::jobs::list::List), which stands \
-             above it in the order, must use only what stands below"
+            "src/jobs/job.rs:1: jobs::job uses jobs::list (crate::jobs::list::List), which comes \
+             after it in the order, must use only what comes before"
         ]
     );
     assert_eq!(
