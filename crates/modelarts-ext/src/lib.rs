@@ -336,7 +336,6 @@ mod transport;
 mod validation;
 
 pub use catalog::algorithms::ListAlgorithms;
-pub use catalog::list::List;
 pub use catalog::trials::Trial;
 pub use client::Client;
 pub use client::builder::ClientBuilder;
@@ -392,6 +391,7 @@ pub use jobs::wait::all::WaitAll;
 pub use jobs::wait::outcome::Outcome;
 pub use jobs::wait::outcome::TerminatedBy;
 pub use modelarts_api::{self as api, Offset, lenient::Dropped, types};
+pub use pagination::list::List;
 pub use pagination::page::Page;
 pub use pagination::page::PageStream;
 pub use pagination::position::Position;

@@ -10,8 +10,10 @@ use crate::{
     error::Error,
     jobs::{filter::Filter, job::Job},
     pagination::{
-        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        options::{ReadOptions, require_not_blank},
+        page::{Page, PageStream, RawPage, Source},
         position::Position,
+        stream::{self, pagination_of},
     },
 };
 
@@ -132,7 +134,7 @@ impl ListJobs {
     /// The jobs, page after page as they are wanted.
     #[must_use]
     pub fn stream(self) -> PageStream<Job> {
-        page::rows(self.pages())
+        stream::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
@@ -145,10 +147,10 @@ impl ListJobs {
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Job>> {
         let reading = self.reading.clone();
-        let source = pagination(OPERATION).and_then(|how| Ok((self.source()?, how)));
+        let source = pagination_of(OPERATION).and_then(|how| Ok((self.source()?, how)));
         match source {
-            Ok((source, how)) => page::pages(source, how, reading),
-            Err(error) => page::refused(error),
+            Ok((source, how)) => stream::pages(Arc::new(source), how, reading),
+            Err(error) => stream::failed(error),
         }
     }
 
@@ -195,7 +197,7 @@ impl ListJobs {
             .filters(filters)
             .tags(tags);
         if let Some(workspace) = self.workspace {
-            not_blank("workspace", &workspace)?;
+            require_not_blank("workspace", &workspace)?;
             body = body.workspace_id(workspace);
         }
         let addresses = self.host_ips.iter().map(IpAddr::to_string);
@@ -205,16 +207,6 @@ impl ListJobs {
             filtered,
         })
     }
-}
-
-/// Refuses what the service takes for nothing said.
-pub(crate) fn not_blank(what: &str, text: &str) -> Result<(), Error> {
-    if text.trim().is_empty() {
-        return Err(Error::invalid(format!(
-            "{what}: it is blank; leave it out instead"
-        )));
-    }
-    Ok(())
 }
 
 fn at_most(what: &str, count: usize, most: usize, things: &str) -> Result<(), Error> {
@@ -280,7 +272,7 @@ impl Source for JobPages {
                 count: answer.count,
                 limit: answer.limit,
                 dropped,
-                told,
+                call: told,
             })
         })
     }

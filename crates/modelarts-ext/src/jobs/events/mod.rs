@@ -8,7 +8,10 @@ mod parse;
 #[cfg(test)]
 mod parse_tests;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{
@@ -22,12 +25,13 @@ use crate::{
     jobs::{
         events::{dedup::Deduplicator, event::Event},
         job::Job,
-        list::not_blank,
     },
     pagination::{
         offset::DetectedOffset,
-        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        options::{ReadOptions, require_not_blank},
+        page::{Page, PageStream, RawPage, Source},
         position::Position,
+        stream::{self, pagination_of},
     },
 };
 
@@ -148,7 +152,7 @@ impl Events {
     /// The events that there are now.
     #[must_use]
     pub fn stream(self) -> PageStream<Event> {
-        page::rows(self.pages())
+        stream::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
@@ -169,12 +173,12 @@ impl Events {
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
-        match self.check().and_then(|()| pagination(OPERATION)) {
+        match self.check().and_then(|()| pagination_of(OPERATION)) {
             Ok(how) => {
                 let reading = self.reading.clone();
-                page::pages(self, how, reading)
+                stream::pages(Arc::new(self), how, reading)
             }
-            Err(error) => page::refused(error),
+            Err(error) => stream::failed(error),
         }
     }
 
@@ -198,7 +202,7 @@ impl Events {
         self.follow_instead();
         match self.check() {
             Ok(()) => follow::follow(self),
-            Err(error) => page::refused(error),
+            Err(error) => stream::failed(error),
         }
     }
 
@@ -222,7 +226,7 @@ impl Events {
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.reading.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
-            not_blank("pattern", pattern)?;
+            require_not_blank("pattern", pattern)?;
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
                 return Err(Error::invalid(format!(
@@ -288,7 +292,7 @@ impl Source for Events {
                 count: None,
                 limit: answer.limit,
                 dropped,
-                told,
+                call: told,
             })
         })
     }
@@ -297,7 +301,7 @@ impl Source for Events {
         item.to_string()
     }
 
-    fn learned(&self) -> Option<&DetectedOffset> {
+    fn detected_offset(&self) -> Option<&DetectedOffset> {
         Some(&self.job.client().offsets().events)
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         LogItem,
         lines::{LineReader, Lines},
     },
-    pagination::tests::config,
+    pagination::pager::tests::config,
 };
 
 /// What the documents leave open.

@@ -28,7 +28,7 @@ const CAME: i32 = 3;
 /// The rows that were read: the last ones by their keys, many more by a hash of it, so that
 /// none comes twice.
 #[derive(Clone, Debug)]
-pub(crate) struct RowHistory {
+pub(super) struct RowHistory {
     /// Whether no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
@@ -58,7 +58,7 @@ struct Count {
 }
 
 impl RowHistory {
-    pub(crate) fn new(unique: bool) -> Self {
+    pub(super) fn new(unique: bool) -> Self {
         Self {
             unique,
             recent: VecDeque::new(),
@@ -75,7 +75,7 @@ impl RowHistory {
 
     /// Takes the rows before a saved position as given. `more`: whether there are others before
     /// these.
-    pub(crate) fn resume(&mut self, last: Vec<String>, more: bool) {
+    pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
         self.remember(last);
@@ -84,45 +84,45 @@ impl RowHistory {
     }
 
     /// Returns whether rows were read that are not remembered in full.
-    pub(crate) fn has_forgotten(&self) -> bool {
+    pub(super) fn has_forgotten(&self) -> bool {
         self.forgotten
     }
 
     /// Returns whether rows were read that are not known: by another stream, or very many.
-    pub(crate) fn is_incomplete(&self) -> bool {
+    pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
     /// Returns whether nothing that was read can come as new.
-    pub(crate) fn is_sure(&self) -> bool {
+    pub(super) fn is_sure(&self) -> bool {
         !self.incomplete && (self.unique || !self.forgotten)
     }
 
     /// How many rows are remembered in full.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.recent.len()
     }
 
     /// How many rows were given.
-    pub(crate) fn given(&self) -> u64 {
+    pub(super) fn given(&self) -> u64 {
         self.given
     }
 
     /// How many rows were seen since [`confirm`](Self::confirm) began anew.
-    pub(crate) fn confirmed(&self) -> u64 {
+    pub(super) fn confirmed(&self) -> u64 {
         self.confirmed
     }
 
-    pub(crate) fn hashes(&self, keys: &[String]) -> Vec<u64> {
+    pub(super) fn hashes(&self, keys: &[String]) -> Vec<u64> {
         keys.iter().map(|key| self.hasher.hash_one(key)).collect()
     }
 
-    pub(crate) fn contains(&self, hash: u64) -> bool {
+    pub(super) fn contains(&self, hash: u64) -> bool {
         self.counts.get(&hash).is_some_and(|count| count.given > 0)
     }
 
     /// The last keys, the oldest of them first.
-    pub(crate) fn last(&self, most: usize) -> Vec<String> {
+    pub(super) fn last(&self, most: usize) -> Vec<String> {
         let skip = self.recent.len().saturating_sub(most);
         self.recent.iter().skip(skip).cloned().collect()
     }
@@ -130,7 +130,7 @@ impl RowHistory {
     /// By how many rows windows should overlap: `usual`, or more when what was read ends
     /// with rows that are equal, or take turns, and would look the same if they had
     /// shifted. Up to `most`.
-    pub(crate) fn overlap(&self, usual: u32, most: u32) -> u32 {
+    pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
         }
@@ -146,7 +146,7 @@ impl RowHistory {
 
     /// Nothing of what was read is there any more. Rows without an id that come now
     /// are others, even if they look the same.
-    pub(crate) fn all_gone(&mut self) {
+    pub(super) fn all_gone(&mut self) {
         if !self.unique {
             self.recent.clear();
             self.counts.clear();
@@ -157,7 +157,7 @@ impl RowHistory {
     /// Tells for each row of a page if it is given: those with an id that did not come before,
     /// and of equal rows without an id as many as this page holds more than any before. The rows
     /// in front of `first` were read, even if they are not known.
-    pub(crate) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
+    pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut page: HashMap<u64, u32> = HashMap::new();
         let admitted = hashes.iter().enumerate().map(|(at, hash)| {
             let times = page.entry(*hash).or_default();
@@ -192,7 +192,7 @@ impl RowHistory {
 
     /// Counts the rows of a page that were not seen in this epoch. `anew`: it begins with
     /// this page.
-    pub(crate) fn confirm(&mut self, hashes: &[u64], anew: bool) {
+    pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
             self.epoch += 1;
             self.confirmed = 0;
@@ -215,7 +215,7 @@ impl RowHistory {
     }
 
     /// Remembers the last rows in full.
-    pub(crate) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
+    pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
         self.recent.extend(keys);
         let old = self.recent.len().saturating_sub(RECENT);
         self.recent.drain(..old);
@@ -226,7 +226,7 @@ impl RowHistory {
     /// `overlap` says how many that should be, if the list has not shifted. `None`: not
     /// one of them is known, though one should be, so rows may be missing between what was
     /// read and the window.
-    pub(crate) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
+    pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
             let known = |key| self.contains(self.hasher.hash_one(key));
