@@ -355,9 +355,7 @@ pub use credentials::oidc::Oidc;
 pub use credentials::password::Password;
 pub use error::Error;
 pub use error::ErrorKind;
-pub use error::violation::Report;
 pub use error::violation::Violation;
-pub use error::violation::Warning;
 pub use http::signing::SigningScheme;
 pub use jobs::create::CreateJob;
 pub use jobs::create::channels::Input;
@@ -399,6 +397,8 @@ pub use transport::connector;
 pub use transport::retry::RetryPolicy;
 pub use validation::algorithm_spec::AlgorithmSpec;
 pub use validation::flavor_spec::FlavorSpec;
+pub use validation::report::Report;
+pub use validation::report::Warning;
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]

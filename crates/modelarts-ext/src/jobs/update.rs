@@ -6,10 +6,14 @@ use serde_json::json;
 use crate::{
     error::{
         Error,
-        violation::{Actual, Report, Violation},
+        violation::{Actual, Violation},
     },
     jobs::job::{Job, TrainingJobs},
-    validation::limits::{self, INVALID},
+    validation::{
+        json_path::Located,
+        limits::{self, INVALID},
+        report::Report,
+    },
 };
 
 /// How many jobs the service deletes at once.
@@ -39,11 +43,7 @@ impl Job {
     async fn change(&self, change: serde_json::Value) -> Result<(), Error> {
         const SCHEMA: &str = "ChangeTrainingJobDescriptionRequest";
         let mut report = Report::default();
-        limits::check(
-            SCHEMA,
-            &crate::validation::json_path::Located::root(&change),
-            &mut report,
-        );
+        limits::check(SCHEMA, &Located::root(&change), &mut report);
         if !report.is_ok() {
             return Err(Error::broken_rules("the change", report.violations));
         }

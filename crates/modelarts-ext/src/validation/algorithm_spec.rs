@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Actual, Report},
+    error::violation::Actual,
     validation::{
         draft::Draft,
         json_path::Located,
+        report::Report,
         rules::{
             external_facts::{
                 ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,

@@ -4,14 +4,6 @@ use serde_json::Value;
 
 use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_path::Located};
 
-/// The annotations that have an effect.
-pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
-pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
-pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
-pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
-pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
-pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
-
 /// The body, and the cloud whose rules apply to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {

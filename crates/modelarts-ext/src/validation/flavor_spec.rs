@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
-use crate::{
-    error::violation::{Report, Warning},
-    validation::{
-        algorithm_spec::AlgorithmSpec,
-        draft::Draft,
-        json_path::Located,
-        rules::{
-            external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
-            resources::OF_POOLS,
-        },
+use crate::validation::{
+    algorithm_spec::AlgorithmSpec,
+    draft::Draft,
+    json_path::Located,
+    report::{Report, Warning},
+    rules::{
+        external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
+        resources::OF_POOLS,
     },
 };
 

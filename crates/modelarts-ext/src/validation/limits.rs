@@ -9,8 +9,11 @@ use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Actual, Report, Violation, Warning},
-    validation::json_path::{Located, general},
+    error::violation::{Actual, Violation},
+    validation::{
+        json_path::{Located, general},
+        report::{Report, Warning},
+    },
 };
 
 /// The schema of the body.

@@ -4,13 +4,14 @@
 use modelarts_api::Shape;
 
 use crate::{
-    error::violation::{Actual, Warning},
+    error::violation::Actual,
     validation::{
-        draft::{Draft, INSIGHT, JUPYTER, RETRIES, TENSORBOARD},
+        annotations::{INSIGHT, JUPYTER, RETRIES, SWITCHES, TENSORBOARD},
+        draft::Draft,
         json_path::Located,
         limits::{self, BODY},
         obs_path::ObsPath,
-        rules::annotations::SWITCHES,
+        report::Warning,
     },
 };
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::{
         Error,
-        violation::{Actual, Violation, Warning},
+        violation::{Actual, Violation},
     },
     jobs::{
         create::{CreateJob, copy::request_of, document},
@@ -16,6 +16,7 @@ use crate::{
         json_path::{Located, general},
         limits::{self, BODY},
         recommendations::nearest,
+        report::Warning,
         response_only::is_answer_only,
     },
 };

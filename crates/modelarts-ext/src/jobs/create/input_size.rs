@@ -5,9 +5,12 @@ use std::path::Path;
 use serde_json::json;
 use walkdir::WalkDir;
 
-use crate::error::{
-    Error,
-    violation::{Actual, Report, Violation, Warning},
+use crate::{
+    error::{
+        Error,
+        violation::{Actual, Violation},
+    },
+    validation::report::{Report, Warning},
 };
 
 const FIELD: &str = "algorithm.inputs";

@@ -6,14 +6,12 @@ use serde_json::json;
 use walkdir::WalkDir;
 
 use crate::{
-    error::{
-        Error,
-        violation::{Actual, Report, Warning},
-    },
+    error::{Error, violation::Actual},
     jobs::create::CreateJob,
     validation::{
         draft::Draft,
         obs_path::ObsPath,
+        report::{Report, Warning},
         rules::external_facts::{
             BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
             CODE_DIR_SIZE, Fact,

@@ -1,14 +1,14 @@
 //! Rules on the kind of job, its annotations and its environment variables.
 
 use crate::validation::{
-    draft::{Draft, HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+    annotations::{HANG_RETRY, RETRIES, SWITCHES},
+    draft::Draft,
     json_path::Located,
+    rules::names::is_variable_name,
 };
 
 /// The longest name of a variable.
 const LONGEST_NAME: usize = 8192;
-/// The annotations that are switched on with `true`.
-pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
 
 pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let kind = draft.at("kind");
@@ -57,17 +57,10 @@ fn variables<'a>(draft: &Draft<'a>) -> Vec<(&'a str, Located<'a>)> {
         .collect()
 }
 
-/// Whether a program can be given a variable of this name.
-pub(crate) fn is_variable(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
 pub(crate) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     variables(draft)
         .into_iter()
-        .filter(|(name, _)| !is_variable(name) || name.len() > LONGEST_NAME)
+        .filter(|(name, _)| !is_variable_name(name) || name.len() > LONGEST_NAME)
         .map(|(_, place)| place)
         .collect()
 }

@@ -4,7 +4,7 @@ use crate::validation::{
     draft::Draft,
     json_path::{Located, repeated, repeated_paths},
     obs_path::ObsPath,
-    rules::{annotations::is_variable, code::is_plain, parameters::is_name},
+    rules::names::{is_absolute_plain_path, is_name, is_variable_name},
 };
 
 /// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
@@ -56,7 +56,11 @@ pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .into_iter()
         .map(|channel| channel.at("local_dir"));
     places
-        .filter(|place| place.text().is_some_and(|path| !is_plain(path)))
+        .filter(|place| {
+            place
+                .text()
+                .is_some_and(|path| !is_absolute_plain_path(path))
+        })
         .collect()
 }
 
@@ -68,7 +72,7 @@ pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         // A name that is none at all breaks another rule.
         .filter(|name| {
             name.text()
-                .is_some_and(|text| is_name(text) && !is_variable(text))
+                .is_some_and(|text| is_name(text) && !is_variable_name(text))
         })
         .collect()
 }

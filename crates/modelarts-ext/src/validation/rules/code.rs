@@ -6,6 +6,7 @@ use crate::{
         draft::Draft,
         json_path::{Located, one},
         obs_path::ObsPath,
+        rules::names::is_absolute_plain_path,
     },
 };
 
@@ -256,13 +257,6 @@ pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// True for a path in a container that is written from `/` on, without `.` and `..`.
-pub(crate) fn is_plain(path: &str) -> bool {
-    path.starts_with('/')
-        && !path.chars().any(char::is_control)
-        && !path.split('/').any(|step| matches!(step, "." | ".."))
-}
-
 /// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
 /// everything below them. The default, which lies below the second, is admitted.
 const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
@@ -292,7 +286,7 @@ pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
         let in_home = path == "/home" || path.starts_with("/home/");
-        !in_home || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
+        !in_home || !is_absolute_plain_path(path) || (kept && draft.cloud == Cloud::Huawei)
     };
     let directories = local_code_dirs(draft).into_iter();
     let directories = directories.filter(|(_, path)| wrong(path));
@@ -319,7 +313,9 @@ pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    working_dirs(draft, |path| path.starts_with('/') && !is_plain(path))
+    working_dirs(draft, |path| {
+        path.starts_with('/') && !is_absolute_plain_path(path)
+    })
 }
 
 pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {

@@ -4,35 +4,24 @@
 //! `openapi/SOURCES.md` has a row for each with what it rests on. A rule says what is so
 //! in a job that is right.
 
-pub(crate) mod annotations;
+mod annotations;
 mod channels;
 mod code;
 pub(crate) mod external_facts;
+mod names;
 pub(crate) mod parameters;
 pub(crate) mod resources;
 mod services;
 mod volumes;
 
-use crate::{
-    error::violation::Report,
-    validation::{draft::Draft, json_path::Located},
+use crate::validation::{
+    draft::Draft,
+    json_path::Located,
+    report::{
+        Basis::{self, Advice, Must, Refusal},
+        Report,
+    },
 };
-
-/// The evidence for a rule, as `openapi/SOURCES.md` has it. A job that breaks the rule gets
-/// a violation or a warning by it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Basis {
-    /// A violation: the service was seen to refuse such jobs, or its list of codes names
-    /// this cause. With the code.
-    Refusal(&'static str),
-    /// A violation: a document says that it must be so. With the code that answers.
-    Must(&'static str),
-    /// A warning: advice of a document, or what seems to follow from one. With the reason
-    /// why it is no more than that.
-    Advice(&'static str),
-}
-
-use Basis::{Advice, Must, Refusal};
 
 /// One rule.
 pub(crate) struct Rule {

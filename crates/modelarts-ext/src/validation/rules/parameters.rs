@@ -5,18 +5,11 @@ use crate::{
     validation::{
         draft::Draft,
         json_path::{Located, repeated},
+        rules::names::is_name,
     },
 };
 
 const SEARCH: &str = "algorithm.policies.auto_search";
-
-/// 1 to 64 letters, digits, `_` and `-`.
-pub(crate) fn is_name(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
 
 fn all<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     draft.parameters().into_iter().flatten().collect()

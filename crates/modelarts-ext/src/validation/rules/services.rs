@@ -1,7 +1,8 @@
 //! Rules on what stands beside a job: metrics, notifications, access, boards.
 
 use crate::validation::{
-    draft::{Draft, INSIGHT, TENSORBOARD},
+    annotations::{INSIGHT, TENSORBOARD},
+    draft::Draft,
     json_path::{Located, one},
 };
 

@@ -3,7 +3,7 @@
 use crate::validation::{
     draft::Draft,
     json_path::{Located, repeated_paths},
-    rules::code::is_plain,
+    rules::names::is_absolute_plain_path,
 };
 
 /// The kinds of volumes, and the name of the source of each.
@@ -117,7 +117,7 @@ pub(crate) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 pub(crate) fn path_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    at(draft, |path| !is_plain(path))
+    at(draft, |path| !is_absolute_plain_path(path))
 }
 
 pub(crate) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
