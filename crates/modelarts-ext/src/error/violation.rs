@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
-    offender: Actual,
+    actual: Actual,
     rule: Cow<'static, str>,
     code: Option<&'static str>,
     advice: Cow<'static, str>,
@@ -30,14 +30,14 @@ pub(crate) enum Actual {
 impl Violation {
     pub(crate) fn new(
         field: impl Into<String>,
-        offender: Actual,
+        actual: Actual,
         rule: impl Into<Cow<'static, str>>,
         code: Option<&'static str>,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
             field: field.into(),
-            offender,
+            actual,
             rule: rule.into(),
             code,
             advice: advice.into(),
@@ -53,7 +53,7 @@ impl Violation {
     /// The value of the field. `None` when there is none, and when it may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
-        match &self.offender {
+        match &self.actual {
             Actual::Value(value) => Some(value),
             Actual::Missing | Actual::Hidden | Actual::Field => None,
         }
@@ -80,7 +80,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}: {}", self.field, self.offender, self.rule)?;
+        write!(f, "{}{}: {}", self.field, self.actual, self.rule)?;
         if let Some(code) = self.code {
             write!(f, " ({code})")?;
         }

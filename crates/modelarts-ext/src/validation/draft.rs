@@ -29,12 +29,12 @@ impl<'a> Draft<'a> {
         self.body.clone()
     }
 
-    pub(crate) fn at(&self, way: &str) -> Located<'a> {
-        self.body.at(way)
+    pub(crate) fn at(&self, path: &str) -> Located<'a> {
+        self.body.at(path)
     }
 
-    pub(crate) fn has(&self, way: &str) -> bool {
-        self.at(way).is_given()
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.at(path).is_given()
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Located<'a> {
@@ -80,14 +80,14 @@ impl<'a> Draft<'a> {
 
     /// The value at a place, for a message. A hyper-parameter may be marked as a
     /// secret.
-    pub(crate) fn offender(&self, place: &Located<'a>) -> Actual {
+    pub(crate) fn actual(&self, field: &Located<'a>) -> Actual {
         let secret = self.parameters().iter().flatten().any(|parameter| {
             parameter.at("constraint.sensitive").is_true()
-                && parameter.at("value").path() == place.path()
+                && parameter.at("value").path() == field.path()
         });
-        match secret && place.is_given() {
+        match secret && field.is_given() {
             true => Actual::Hidden,
-            false => place.offender(),
+            false => field.actual(),
         }
     }
 

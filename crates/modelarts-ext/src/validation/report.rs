@@ -23,19 +23,19 @@ pub(crate) enum Basis {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
-    offender: Actual,
+    actual: Actual,
     advice: Cow<'static, str>,
 }
 
 impl Warning {
     pub(crate) fn new(
         field: impl Into<String>,
-        offender: Actual,
+        actual: Actual,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
             field: field.into(),
-            offender,
+            actual,
             advice: advice.into(),
         }
     }
@@ -55,7 +55,7 @@ impl Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}: {}", self.field, self.offender, self.advice)
+        write!(f, "{}{}: {}", self.field, self.actual, self.advice)
     }
 }
 
@@ -76,7 +76,7 @@ impl Report {
         &mut self,
         basis: Basis,
         field: impl Into<String>,
-        offender: Actual,
+        actual: Actual,
         says: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) {
@@ -84,11 +84,11 @@ impl Report {
         match basis {
             Basis::Refusal(code) | Basis::Must(code) => {
                 self.violations
-                    .push(Violation::new(field, offender, says, Some(code), advice))
+                    .push(Violation::new(field, actual, says, Some(code), advice))
             }
             Basis::Advice(why) => {
                 let advice = format!("{says}; {advice} ({why})");
-                self.warnings.push(Warning::new(field, offender, advice));
+                self.warnings.push(Warning::new(field, actual, advice));
             }
         }
     }

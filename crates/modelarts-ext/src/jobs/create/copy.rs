@@ -10,9 +10,9 @@ use crate::{
         job::{Job, show},
     },
     validation::{
-        json_path::says_something,
+        json_path::has_content,
         limits::{self, BODY},
-        response_only::is_answer_only,
+        response_only::is_response_only,
     },
 };
 
@@ -65,7 +65,7 @@ pub(crate) fn request_of(shown: &Value) -> Value {
         json_edit::remove(&mut body, "spec.schedule_policy.priority");
         if body
             .pointer("/spec/schedule_policy")
-            .is_some_and(|policy| !says_something(policy))
+            .is_some_and(|policy| !has_content(policy))
         {
             json_edit::remove(&mut body, "spec.schedule_policy");
         }
@@ -99,7 +99,7 @@ fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
                     "" => name.clone(),
                     path => format!("{path}.{name}"),
                 };
-                if is_answer_only(&path) {
+                if is_response_only(&path) {
                     continue;
                 }
                 // A field that no document names stays as it came.
@@ -110,7 +110,7 @@ fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
                 }
             }
             let object = Value::Object(object);
-            says_something(&object).then_some(object)
+            has_content(&object).then_some(object)
         }
         (Shape::List(inner), shown) => {
             // One element is shown without its list, sometimes.
@@ -134,14 +134,14 @@ fn keep(shape: Shape, path: &str, name: &str, shown: &Value) -> Option<Value> {
         }
         (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
             Ok(number) => Some(Value::Number(number)),
-            Err(_) => says_something(shown).then(|| shown.clone()),
+            Err(_) => has_content(shown).then(|| shown.clone()),
         },
         (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
             Ok(switch) => Some(Value::Bool(switch)),
-            Err(_) => says_something(shown).then(|| shown.clone()),
+            Err(_) => has_content(shown).then(|| shown.clone()),
         },
         // Of another shape than any document says: nothing of it is lost, and the check
         // says what is wrong with it.
-        _ => says_something(shown).then(|| shown.clone()),
+        _ => has_content(shown).then(|| shown.clone()),
     }
 }

@@ -13,11 +13,11 @@ use crate::{
         job::TrainingJobs,
     },
     validation::{
-        json_path::{Located, general},
+        json_path::{Located, general_name},
         limits::{self, BODY},
         recommendations::nearest,
         report::Warning,
-        response_only::is_answer_only,
+        response_only::is_response_only,
     },
 };
 
@@ -109,7 +109,7 @@ fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
                             object.insert(name.clone(), value);
                         }
                     }
-                    None if is_answer_only(&general(here.path())) => {
+                    None if is_response_only(&general_name(here.path())) => {
                         found.warnings.push(Warning::new(
                             here.path(),
                             Actual::Field,
@@ -144,8 +144,8 @@ fn read(shape: Shape, place: &Located<'_>, found: &mut Found) -> Value {
         _ => {
             found.violations.push(Violation::new(
                 place.path(),
-                place.offender(),
-                limits::wanted(shape),
+                place.actual(),
+                limits::shape_in_words(shape),
                 None,
                 "change its type",
             ));

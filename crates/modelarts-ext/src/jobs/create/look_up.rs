@@ -78,7 +78,9 @@ impl CreateJob {
                 AlgorithmSpec::from_json(&answer)
             }
             // Without a code it is a gateway that knows no such path.
-            Err(error) if error.is_not_found() && error.code().is_some() => AlgorithmSpec::none(),
+            Err(error) if error.is_not_found() && error.code().is_some() => {
+                AlgorithmSpec::missing()
+            }
             Err(error) => return Err(error),
         };
         self.specs.set_algorithm(Some(id), facts);
@@ -103,7 +105,7 @@ impl CreateJob {
             })
             .await?;
         let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::none(&answer));
+        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::missing(&answer));
         if let Some(facts) = facts {
             self.specs.set_flavor(Some(id), facts);
         }

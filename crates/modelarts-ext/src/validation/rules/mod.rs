@@ -36,10 +36,10 @@ pub(crate) struct Rule {
     /// The rule as a sentence on jobs that keep it.
     pub(crate) says: &'static str,
     basis: Basis,
-    /// How a job that breaks it is mended.
+    /// The way to mend a job that breaks it.
     advice: &'static str,
     /// The fields that break it.
-    broken: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
+    broken_fields: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
 }
 
 const fn rule(
@@ -48,7 +48,7 @@ const fn rule(
     says: &'static str,
     basis: Basis,
     advice: &'static str,
-    broken: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
+    broken_fields: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
 ) -> Rule {
     Rule {
         name,
@@ -56,16 +56,16 @@ const fn rule(
         says,
         basis,
         advice,
-        broken,
+        broken_fields,
     }
 }
 
 /// Finds every rule that is broken.
 pub(crate) fn check(draft: &Draft<'_>, report: &mut Report) {
     for rule in RULES {
-        for place in (rule.broken)(draft) {
-            let offender = draft.offender(&place);
-            report.add(rule.basis, place.path(), offender, rule.says, rule.advice);
+        for field in (rule.broken_fields)(draft) {
+            let actual = draft.actual(&field);
+            report.add(rule.basis, field.path(), actual, rule.says, rule.advice);
         }
     }
 }
@@ -113,11 +113,11 @@ pub(crate) const RULES: &[Rule] = &[
     rule("job-template-known", &[ANNOTATIONS], "the template is Template RL or Template DL", Advice(UNSAID), "leave it out unless the job is heterogeneous", annotations::template),
 
     // Code and engine.
-    rule("algorithm-required", &["algorithm"], "a job has an algorithm", Must(INVALID), "give an algorithm by id or by subscription, code directory and boot file, or an image and its command", code::something),
+    rule("algorithm-required", &["algorithm"], "a job has an algorithm", Must(INVALID), "give an algorithm by id or by subscription, code directory and boot file, or an image and its command", code::algorithm_present),
     rule("subscription-and-version", &["algorithm.subscription_id", "algorithm.item_version_id"], "subscription_id and item_version_id come together", Must(INVALID), "give both", code::subscription),
-    rule("one-stored-algorithm", &["algorithm.id", "algorithm.subscription_id"], "there is one source of the algorithm", Advice(UNSAID), "give either the id of an algorithm or a subscription", code::one_stored),
-    rule("stored-algorithm-code", &[CODE_DIR, BOOT_FILE], "an algorithm that the service keeps brings its own code directory and boot file", Advice(UNNEEDED), "leave them out unless they are to run in the place of the algorithm's", code::stored_code),
-    rule("stored-algorithm-engine", &[COMMAND, "algorithm.engine"], "an algorithm that the service keeps brings its own command and engine", Advice(UNKNOWN_BESIDE), "leave them out unless they are to run in the place of the algorithm's", code::stored_engine),
+    rule("one-stored-algorithm", &["algorithm.id", "algorithm.subscription_id"], "there is one source of the algorithm", Advice(UNSAID), "give either the id of an algorithm or a subscription", code::subscription_beside_id),
+    rule("stored-algorithm-code", &[CODE_DIR, BOOT_FILE], "an algorithm that the service keeps brings its own code directory and boot file", Advice(UNNEEDED), "leave them out unless they are to run in the place of the algorithm's", code::code_beside_stored),
+    rule("stored-algorithm-engine", &[COMMAND, "algorithm.engine"], "an algorithm that the service keeps brings its own command and engine", Advice(UNKNOWN_BESIDE), "leave them out unless they are to run in the place of the algorithm's", code::engine_beside_stored),
     rule("boot-file-needs-code-dir", &[CODE_DIR], "a boot file needs its code directory", Must(INVALID), "give the directory that holds the boot file", code::code_dir),
     rule("boot-file-required", &[BOOT_FILE], "without a command a job has a boot file", Must(INVALID), "give the script that is started", code::boot_file),
     rule("command-or-boot-file", &[COMMAND], "boot file and command exclude each other", Advice(UNSAID), "leave one out: a boot file is for a preset image, a command for an image of your own", code::boot_or_command),
@@ -144,34 +144,34 @@ pub(crate) const RULES: &[Rule] = &[
     rule("variable-names", &["algorithm.environments{}"], "names of variables have letters, digits and _, up to 8192, no digit first", Must(INVALID), "rename it", annotations::variable_names),
     rule("variable-references", &["algorithm.environments{}"], "values of variables do not refer to others with $", Must(INVALID), "write the value itself; the service does not expand it", annotations::references),
     rule("parameter-names", &["algorithm.parameters[].name"], "names of hyper-parameters are 1 to 64 letters, digits, _ and -", Must(INVALID), "rename it", parameters::names),
-    rule("parameter-names-different", &["algorithm.parameters[].name"], "hyper-parameters have different names", Refusal("ModelArts.2767"), "leave one out", parameters::different),
+    rule("parameter-names-different", &["algorithm.parameters[].name"], "hyper-parameters have different names", Refusal("ModelArts.2767"), "leave one out", parameters::repeated_names),
     rule("parameter-ranges", &["algorithm.parameters[].constraint.valid_range"], "a choice has values, a range its two ends in order", Refusal("ModelArts.2770"), "correct the range", parameters::ranges),
-    rule("parameter-required", &["algorithm.parameters[].value"], "a required hyper-parameter has a value", Refusal("ModelArts.2766"), "give it a value", parameters::required),
-    rule("parameter-typed", &["algorithm.parameters[].value"], "the value is of the type of the hyper-parameter", Refusal("ModelArts.2768"), "correct the value", parameters::typed),
-    rule("parameter-chosen", &["algorithm.parameters[].value"], "the value is one of the choices", Refusal("ModelArts.2765"), "choose one of them", parameters::chosen),
-    rule("parameter-in-range", &["algorithm.parameters[].value"], "the value lies in the range", Refusal("ModelArts.2769"), "choose a value in the range", parameters::in_range),
+    rule("parameter-required", &["algorithm.parameters[].value"], "a required hyper-parameter has a value", Refusal("ModelArts.2766"), "give it a value", parameters::required_values),
+    rule("parameter-typed", &["algorithm.parameters[].value"], "the value is of the type of the hyper-parameter", Refusal("ModelArts.2768"), "correct the value", parameters::value_types),
+    rule("parameter-chosen", &["algorithm.parameters[].value"], "the value is one of the choices", Refusal("ModelArts.2765"), "choose one of them", parameters::choices),
+    rule("parameter-in-range", &["algorithm.parameters[].value"], "the value lies in the range", Refusal("ModelArts.2769"), "choose a value in the range", parameters::numbers_in_range),
     rule("search-rewards", &["algorithm.policies.auto_search.reward_attrs"], "a search has metrics with name, mode and regex", Advice(UNSAID), "say what the search improves, and how it is found in the log", parameters::rewards),
-    rule("search-rewards-different", &["algorithm.policies.auto_search.reward_attrs[].name"], "metrics of a search have different names", Refusal("ModelArts.2824"), "leave one out", parameters::different_rewards),
-    rule("search-bounds", &["algorithm.policies.auto_search.search_params[]"], "what a search varies has two numbers as its ends, in order, or a list of values", Refusal("ModelArts.2826"), "give lower_bound and upper_bound, or discrete_values", parameters::searched),
-    rule("search-floats", &["algorithm.policies.auto_search.search_params[].name"], "a search varies hyper-parameters of type Float only", Must("ModelArts.2826"), "leave it out of the search, or make it a Float", parameters::searched_floats),
+    rule("search-rewards-different", &["algorithm.policies.auto_search.reward_attrs[].name"], "metrics of a search have different names", Refusal("ModelArts.2824"), "leave one out", parameters::repeated_rewards),
+    rule("search-bounds", &["algorithm.policies.auto_search.search_params[]"], "what a search varies has two numbers as its ends, in order, or a list of values", Refusal("ModelArts.2826"), "give lower_bound and upper_bound, or discrete_values", parameters::search_bounds),
+    rule("search-floats", &["algorithm.policies.auto_search.search_params[].name"], "a search varies hyper-parameters of type Float only", Must("ModelArts.2826"), "leave it out of the search, or make it a Float", parameters::search_floats),
     rule("search-algorithms", &["algorithm.policies.auto_search.algo_configs[].name"], "search algorithms are bayes_opt_search, tpe_search and anneal_search", Advice(UNSAID), "choose one of them", parameters::search_algorithms),
     rule("search-engine", &["algorithm.policies.auto_search"], "a search runs on pytorch_1.8.0 or tensorflow_2.1.0", Advice("the guide of Open Telekom Cloud names these two"), "choose one of these engines", parameters::search_engine),
 
     // Data.
-    rule("input-named", &["algorithm.inputs[].name"], "an input has a name, unless the job tunes a model", Must(INVALID), "give it", channels::inputs_named),
+    rule("input-named", &["algorithm.inputs[].name"], "an input has a name, unless the job tunes a model", Must(INVALID), "give it", channels::input_names),
     rule("channel-names", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "names of channels are 1 to 64 letters, digits, _ and -", Must(INVALID), "rename it", channels::names),
-    rule("channel-names-different", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "inputs, and outputs, have different names", Advice(OUR_READING), "rename one", channels::different),
-    rule("channel-directories-different", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "channels have different local directories", Advice("they would share one directory"), "choose another, or let the service choose", channels::different_places),
+    rule("channel-names-different", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "inputs, and outputs, have different names", Advice(OUR_READING), "rename one", channels::repeated_names),
+    rule("channel-directories-different", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "channels have different local directories", Advice("they would share one directory"), "choose another, or let the service choose", channels::repeated_directories),
     rule("channel-local-directory", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "the local directory is an absolute, plain path", Advice(UNSAID), "write it from / on, without . and ..", channels::local_dirs),
-    rule("channel-variable-name", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "a channel that is handed over as a variable has the name of one", Advice(UNSAID), "use letters, digits and _, no digit first, or hand it over as a parameter", channels::variables),
-    rule("channel-one-source", &["algorithm.inputs[].remote"], "an input comes from OBS or from a data set, one of the two", Must(INVALID), "give one of the two", channels::one_source),
+    rule("channel-variable-name", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "a channel that is handed over as a variable has the name of one", Advice(UNSAID), "use letters, digits and _, no digit first, or hand it over as a parameter", channels::variable_names),
+    rule("channel-one-source", &["algorithm.inputs[].remote"], "an input comes from OBS or from a data set, one of the two", Must(INVALID), "give one of the two", channels::sources),
     rule("dataset-version", &["algorithm.inputs[].remote.dataset.version_id"], "a data set needs its version, unless service_type is V3", Advice("documents disagree"), "give the version", channels::dataset_version),
-    rule("tasks-read-from-obs", &["tasks[].algorithm.inputs[].remote.dataset"], "tasks of heterogeneous jobs read from OBS only", Must(INVALID), "give an OBS path", channels::tasks_from_obs),
+    rule("tasks-read-from-obs", &["tasks[].algorithm.inputs[].remote.dataset"], "tasks of heterogeneous jobs read from OBS only", Must(INVALID), "give an OBS path", channels::task_datasets),
     rule("obs-paths", &[CODE_DIR, BOOT_FILE, "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "an OBS path is obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channels::obs_paths),
 
     // Where it runs.
     rule("spec-required", &["spec"], "a job has resources", Must(INVALID), "give a flavor or a pool", resources::spec),
-    rule("flavor-or-pool", &[FLAVOR, POOL], "a job runs on a flavor or in a pool", Must(INVALID), "give a flavor of the public pool, or a dedicated pool", resources::somewhere),
+    rule("flavor-or-pool", &[FLAVOR, POOL], "a job runs on a flavor or in a pool", Must(INVALID), "give a flavor of the public pool, or a dedicated pool", resources::flavor_or_pool),
     rule("flavor-of-pool", &[FLAVOR], "a dedicated pool takes no flavors of the public pool: its own begin with modelarts.pool.visual., such as modelarts.pool.visual.xlarge", Refusal("ModelArts.2781"), "choose a flavor of the pool; a pool of CPU nodes takes none", resources::flavor_of_pool),
     rule("pool-flavor-needs-pool", &[FLAVOR], "flavors that begin with modelarts.pool.visual. are for dedicated pools", Advice(UNSAID), "name the pool, or choose a flavor of the public pool", resources::pool_flavor_needs_pool),
     rule("federation-named", &["spec.resource.pool_group_id"], "a federated_pool_job has a pool_group_id", Must(INVALID), "give the federation of pools", resources::federation),
@@ -179,16 +179,16 @@ pub(crate) const RULES: &[Rule] = &[
     rule("priority-zero", &[PRIORITY], "the priority is 1 or more", Advice("the published schema admits 0, the guide does not"), "choose 1, 2 or 3", resources::priority_zero),
     rule("priority-most", &[PRIORITY], "the priority is 3 at most", Must(RANGE), "choose 1, 2 or 3", resources::priority_most),
     rule("priority-needs-pool", &[PRIORITY], "priorities above 1 are for dedicated pools", Advice("documented for dedicated pools only; no refusal elsewhere is known"), "leave it out, or run in a dedicated pool", resources::priority_needs_pool),
-    rule("affinity-group-size", &["spec.schedule_policy.required_affinity.affinity_group_size"], "hyperinstance and networkTopology need affinity_group_size, 1 or more", Must(INVALID), "say how many tasks stay together", resources::affinity),
-    rule("condition-values", &["spec.schedule_policy.required_affinity.node_affinity"], "In and NotIn take values, Exists and DoesNotExist none, Gt and Lt one whole number", Must(INVALID), "correct the values", resources::selectors),
-    rule("volume-one-kind", &["spec.volumes[]"], "a volume is one of nfs, pfs and obs", Advice(UNSAID), "make it several volumes", volumes::one_kind),
-    rule("volume-path", &["spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path"], "a volume of OBS has a path or a local path", Must(INVALID), "say what is mounted, and where", volumes::path),
+    rule("affinity-group-size", &["spec.schedule_policy.required_affinity.affinity_group_size"], "hyperinstance and networkTopology need affinity_group_size, 1 or more", Must(INVALID), "say how many tasks stay together", resources::affinity_group_size),
+    rule("condition-values", &["spec.schedule_policy.required_affinity.node_affinity"], "In and NotIn take values, Exists and DoesNotExist none, Gt and Lt one whole number", Must(INVALID), "correct the values", resources::condition_values),
+    rule("volume-one-kind", &["spec.volumes[]"], "a volume is one of nfs, pfs and obs", Advice(UNSAID), "make it several volumes", volumes::kinds),
+    rule("volume-path", &["spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path"], "a volume of OBS has a path or a local path", Must(INVALID), "say what is mounted, and where", volumes::sources),
     rule("nfs-needs-pool", &["spec.volumes[].nfs"], "SFS Turbo needs a dedicated pool", Must(INVALID), "run in a dedicated pool", volumes::nfs_needs_pool),
-    rule("volumes-at-most-8", &["spec.volumes"], "a job mounts at most 8 volumes", Must(INVALID), "mount fewer", volumes::at_most_8),
-    rule("volume-once", &["spec.volumes[].nfs.nfs_server_path", "spec.volumes[].pfs.pfs_path"], "a file system is mounted once", Must(INVALID), "leave one out", volumes::once),
-    rule("volume-places-different", LOCAL_PATHS, "volumes are mounted at different paths", Must(INVALID), "choose another path", volumes::different_places),
+    rule("volumes-at-most-8", &["spec.volumes"], "a job mounts at most 8 volumes", Must(INVALID), "mount fewer", volumes::count),
+    rule("volume-once", &["spec.volumes[].nfs.nfs_server_path", "spec.volumes[].pfs.pfs_path"], "a file system is mounted once", Must(INVALID), "leave one out", volumes::repeated_file_systems),
+    rule("volume-places-different", LOCAL_PATHS, "volumes are mounted at different paths", Must(INVALID), "choose another path", volumes::repeated_mount_paths),
     rule("volume-default-mount", LOCAL_PATHS, "a volume is not mounted at a default mount of the platform: /, /cache or /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data", volumes::default_mount),
-    rule("volume-path-plain", LOCAL_PATHS, "a volume is mounted at an absolute path without . and ..", Advice(UNSAID), "write it from / on, such as /mnt/data", volumes::path_plain),
+    rule("volume-path-plain", LOCAL_PATHS, "a volume is mounted at an absolute path without . and ..", Advice(UNSAID), "write it from / on, such as /mnt/data", volumes::plain_paths),
     rule("volume-over-home", LOCAL_PATHS, "a volume does not hide the directories of the platform below /home", Advice(UNSAID), "choose another path, such as /mnt/data", volumes::over_home),
     rule("volume-over-channel", LOCAL_PATHS, "a volume is not mounted where an input or output lies", Advice(UNSAID), "choose another path, such as /mnt/data", volumes::over_channel),
 
