@@ -52,6 +52,16 @@ pub struct Limit {
     rule: TokenStream,
 }
 
+/// The HTTP methods of a path, by which its operations are found.
+pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
+
+/// The definition that stands here, or the shared one that is referred to here.
+pub fn resolved<'a>(description: &'a Value, definition: &'a Value) -> &'a Value {
+    let reference = definition.get("$ref").and_then(Value::as_str);
+    let shared = reference.and_then(|reference| description.pointer(reference.strip_prefix('#')?));
+    shared.unwrap_or(definition)
+}
+
 pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     let mut operations = Vec::new();
     let paths = description
@@ -60,7 +70,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
         .ok_or_else(|| Error::new("the description has no paths"))?;
     for (path, item) in paths {
         for (method, operation) in item.as_object().into_iter().flatten() {
-            if !["get", "put", "post", "delete", "patch"].contains(&method.as_str()) {
+            if !METHODS.contains(&method.as_str()) {
                 continue;
             }
             let text = |key: &str| operation.get(key).and_then(Value::as_str);
@@ -193,12 +203,7 @@ pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
             continue;
         };
         for parameter in parameters {
-            // Most are defined once and referred to.
-            let shared = parameter
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|reference| description.pointer(reference.strip_prefix('#')?));
-            let parameter = shared.unwrap_or(parameter);
+            let parameter = resolved(description, parameter);
             if let (Some(name), Some(schema)) = (
                 parameter.get("name").and_then(Value::as_str),
                 parameter.get("schema"),

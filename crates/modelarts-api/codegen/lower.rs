@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Error, docs,
-    facts::{self, Limit, Operation},
+    facts::{self, Limit, METHODS, Operation},
     fields::{self, Field},
     open_enum::OpenEnum,
+    parameters::{self, Parameter},
     spelling,
 };
 
-const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// A lowered description, and what it said before.
@@ -31,6 +31,7 @@ pub struct Lowered {
     pub operations: Vec<Operation>,
     pub limits: Vec<Limit>,
     pub fields: Vec<Field>,
+    pub parameters: Vec<Parameter>,
 }
 
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
@@ -50,6 +51,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let in_requests = reachable(&schemas, roots.requests)?;
     let identifiers = roots.identifiers;
     let fields = fields::fields(&schemas, &in_requests)?;
+    let parameters = parameters::parameters(&description, &schemas)?;
 
     let mut open_enums = Vec::new();
     let mut closed = BTreeSet::new();
@@ -131,6 +133,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         operations,
         limits,
         fields,
+        parameters,
     })
 }
 

@@ -18,6 +18,7 @@ mod fields;
 mod lower;
 mod object;
 mod open_enum;
+mod parameters;
 mod pattern;
 mod pieces;
 mod rewrite;

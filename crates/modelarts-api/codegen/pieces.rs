@@ -11,6 +11,7 @@ use syn::{
 use super::{
     Error, facts, fields,
     lower::Lowered,
+    parameters,
     rewrite::{content, item_type, type_name},
 };
 
@@ -69,6 +70,9 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     pieces.push(piece("tables", tables.items));
     let fields: File = syn::parse2(fields::table(&lowered.fields)).map_err(Error::new)?;
     pieces.push(piece("fields", fields.items));
+    let parameters: File =
+        syn::parse2(parameters::table(&lowered.parameters)).map_err(Error::new)?;
+    pieces.push(piece("parameters", parameters.items));
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)

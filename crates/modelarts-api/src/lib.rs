@@ -45,16 +45,19 @@ pub mod lenient;
 #[doc(hidden)]
 pub mod object;
 mod operation;
+mod parameter;
 mod pattern;
 mod response;
 mod secret;
-mod segment;
+#[doc(hidden)]
+pub mod segment;
 mod target;
 mod transport;
 
 pub use field::{Field, Shape};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Limit, Offset, Operation, Pagination, Place, Rule};
+pub use parameter::Parameter;
 pub use response::Response;
 pub use secret::Secret;
 pub use transport::{BoxError, BoxFuture, Context, Failure, Transport, TransportError, send};

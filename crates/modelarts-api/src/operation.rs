@@ -90,11 +90,16 @@ pub enum Offset {
     SinglePage,
 }
 
-/// Where the paging parameters travel.
+/// The part of a request that a parameter travels in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Place {
+    /// In the path.
+    Path,
     /// In the query string.
     Query,
+    /// In a header.
+    Header,
     /// In the JSON body.
     Body,
 }

@@ -12,7 +12,7 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// Prints as the segment of a path that has this value.
-pub(crate) struct Segment<'a, T>(pub(crate) &'a T);
+pub struct Segment<'a, T>(pub &'a T);
 
 impl<T: fmt::Display> fmt::Display for Segment<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

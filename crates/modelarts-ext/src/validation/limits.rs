@@ -231,6 +231,13 @@ fn rules(schema: &str, name: &str) -> Vec<Rule> {
         .collect()
 }
 
+/// The limits of a field, in words, if this text breaks one of them.
+pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
+    let value = Value::from(text);
+    let broken = rules(schema, name).iter().any(|rule| breaks(&value, rule));
+    broken.then(|| in_words(schema, name))
+}
+
 fn breaks(value: &Value, rule: &Rule) -> bool {
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     let characters = || value.as_str().map(|text| count(text.chars().count()));
