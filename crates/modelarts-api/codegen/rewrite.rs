@@ -4,7 +4,7 @@ use proc_macro2::TokenTree;
 use quote::{ToTokens, format_ident};
 use syn::{
     Attribute, Expr, Field, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemMod,
-    ItemStruct, PathArguments, Type, parse_quote, visit_mut::VisitMut,
+    ItemStruct, PathArguments, Type, Visibility, parse_quote, visit_mut::VisitMut,
 };
 
 use super::{Error, boxing::Objects, call, lower::Lowered, object, pattern};
@@ -163,6 +163,11 @@ fn fields(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, Error> 
         Some(Field { ty, .. }) if may_be_missing(ty) => {
             Ok(vec![wrapper(&ident, ty), lenient(&ident, kind(ty))])
         }
+        // Text without a pattern, which typify prints.
+        Some(Field {
+            vis: Visibility::Public(_),
+            ..
+        }) => Ok(vec![lenient(&ident, "Word")]),
         Some(_) => Ok(vec![lenient(&ident, "Word"), display(&ident)]),
         None => Err(Error(format!("struct {ident} has no fields"))),
     }

@@ -55,8 +55,7 @@ impl OperationRows {
             Some(_) => Err(Error::new(
                 ErrorKind::Decode,
                 format!(
-                    "{}: the answer is not understood: {} must be a list",
-                    self.operation(),
+                    "the answer is not understood: {} must be a list",
                     match self.pagination.items {
                         "" => "it",
                         path => path,

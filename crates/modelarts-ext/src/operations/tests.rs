@@ -20,7 +20,7 @@ fn call(operation: &str) -> Result<OperationCall, Error> {
 fn line(call: OperationCall) -> String {
     match call.request() {
         Ok(request) => format!("{} {}", request.method(), request.url()),
-        Err(error) => error.message().unwrap_or_default().to_owned(),
+        Err(error) => error.to_string(),
     }
 }
 
@@ -53,10 +53,10 @@ fn every_parameter_travels_where_the_description_says() {
 
 #[test]
 fn what_the_description_does_not_have_is_refused() {
-    let unknown = call("ListTrainingJob").map(line).unwrap_err();
+    let unknown = call("ListTrainingJob").map(line).unwrap_err().to_string();
     assert_eq!(
-        unknown.message(),
-        Some("no operation is called ListTrainingJob; did you mean ListTrainingJobs?")
+        unknown,
+        "no operation is called ListTrainingJob; did you mean ListTrainingJobs?"
     );
     let events = || call("ListTrainingJobEvents").unwrap();
     let job = || events().parameter("training_job_id", "j-1");
