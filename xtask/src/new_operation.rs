@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{codegen, regenerate, workspace};
+use crate::{ci::cargo, codegen, regenerate, workspace};
 
 /// The operations, as a part of a description.
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
@@ -39,13 +39,12 @@ pub fn run() -> Result<ExitCode> {
 
 /// Tests the copy. It shares the target directory, so the dependencies are there already.
 fn command(root: &Path, copy: &Path) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo(["test", "--offline", "--quiet", "--manifest-path"]);
     cargo
-        .args(["test", "--offline", "--quiet", "--package", "modelarts-ext"])
-        .args(["--test", "new_operation", "--manifest-path"])
         .arg(copy.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(root.join("target"));
+        .arg(root.join("target"))
+        .args(["--package", "modelarts-ext", "--test", "new_operation"]);
     cargo
 }
 

@@ -27,17 +27,14 @@ use crate::{
 /// #     .credentials(keys)
 /// #     .build()?;
 /// let created = client
-///     .operation("CreateAlgorithm")?
-///     .body(serde_json::json!({
-///         "metadata": {"name": "resnet"},
-///         "job_config": {"code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py"},
-///     }))
+///     .operation("CreateTrainingExperiment")?
+///     .body(serde_json::json!({"metadata": {"name": "tokenizer-sweep"}}))
 ///     .send()
 ///     .await?;
 /// println!("{}", created["metadata"]["id"]);
 ///
-/// let algorithms = client.operation("ListAlgorithms")?.parameter("sort_by", "create_time").list();
-/// assert_eq!(algorithms.collect(100).await?.len(), 1);
+/// let experiments = client.operation("ListTrainingExperiments")?.list().collect(100).await?;
+/// assert_eq!(experiments[0]["metadata"]["name"], "tokenizer-sweep");
 /// # emulator.shutdown().await;
 /// # Ok(()) }
 /// ```
