@@ -46,22 +46,21 @@ impl<T: Send + 'static> List<T> {
         }
     }
 
-    /// How many rows are asked for at a time: as many as the service gives, if nothing
-    /// is said. It does not matter where all rows come in one answer.
+    /// Sets the rows that each request asks for; by default as many as the service gives. It
+    /// does not matter where all rows come in one answer.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// How many pages are asked for at the same time, after the first one. Default 4.
+    /// Sets the pages that are requested at the same time, after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
-    /// If nothing is said, it is what the documents say; where they disagree, the first
-    /// two pages tell.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. By default it is
+    /// that of the documents; where they disagree, the first two pages show it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self

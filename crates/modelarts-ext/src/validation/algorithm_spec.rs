@@ -1,4 +1,4 @@
-//! What an algorithm that the service keeps demands of a job.
+//! The spec of an algorithm that the service keeps, and the demands that it makes of a job.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
+/// The spec of an algorithm, which its jobs must fit: channels, hyper-parameters, flavors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     inputs: Vec<Channel>,

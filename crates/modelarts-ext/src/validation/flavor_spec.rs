@@ -1,4 +1,4 @@
-//! What a flavor admits.
+//! The spec of a flavor, and the jobs that it admits.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::validation::{
     report::{Report, Warning},
     rules::{
         external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
-        resources::OF_POOLS,
+        resources::POOL_FLAVOR_PREFIX,
     },
 };
 
 const NODES: &str = "spec.resource.node_count";
 const FLAVOR: &str = "spec.resource.flavor_id";
 
-/// What a flavor is: its kind, its cards, how many nodes a job may have, its disk.
+/// The spec of a flavor: its kind, its cards, how many nodes a job may have, its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlavorSpec {
     kind: Option<String>,
@@ -87,7 +87,10 @@ impl FlavorSpec {
         if let Some(existing) = &self.existing {
             let flavor = draft.at(FLAVOR);
             // The list is that of the public pool, and no document says that it has these.
-            if flavor.text().is_some_and(|id| id.starts_with(OF_POOLS)) {
+            if flavor
+                .text()
+                .is_some_and(|id| id.starts_with(POOL_FLAVOR_PREFIX))
+            {
                 return;
             }
             report.add(

@@ -162,16 +162,17 @@ pub(crate) fn has_content(value: &Value) -> bool {
 }
 
 /// The fields that hold environment variables: people put passwords into them.
-const VARIABLES: [&str; 2] = ["environments", "task_env"];
+const VARIABLE_FIELDS: [&str; 2] = ["environments", "task_env"];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {
-    VARIABLES.iter().any(|name| path.contains(name)) || holds_variables(value)
+    VARIABLE_FIELDS.iter().any(|name| path.contains(name)) || holds_variables(value)
 }
 
 fn holds_variables(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.iter().any(|(name, member)| {
-            VARIABLES.contains(&name.as_str()) && has_content(member) || holds_variables(member)
+            VARIABLE_FIELDS.contains(&name.as_str()) && has_content(member)
+                || holds_variables(member)
         }),
         Value::Array(items) => items.iter().any(holds_variables),
         _ => false,

@@ -1,4 +1,4 @@
-//! What the documents recommend. A job that does otherwise runs all the same, so
+//! Recommendations of the documents. A job that does otherwise runs all the same, so
 //! these are warnings.
 
 use modelarts_api::Shape;
@@ -240,7 +240,7 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }));
 }
 
-/// Where paths on a machine begin. Such a path reads as one in OBS, in the bucket of this name.
+/// The first steps of paths on a machine. Such a path reads as one in OBS, in the bucket of this name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {

@@ -6,30 +6,30 @@ use std::{
 };
 
 /// How many of the last rows are remembered in full: two of the largest windows.
-const RECENT: usize = 200;
+const RECENT_ROWS: usize = 200;
 /// How many rows are remembered by their hash: about 6 MB. A longer list is not read again,
 /// and ends with an error when its rows change places.
-const REMEMBERED: usize = 100_000;
+const HASHED_ROWS: usize = 100_000;
 
 /// Of how many rows without an id three quarters have to agree. Runs of equal ones should be
 /// shorter.
-const AGREEMENT: usize = 6;
+const MIN_AGREEMENT: usize = 6;
 
 /// How many rows before a run of equal ones are looked at besides, because some may have
 /// gone meanwhile.
-const BEFORE_A_RUN: usize = 8;
+const ROWS_BEFORE_RUN: usize = 8;
 
 /// Points for a row that agrees, and what is taken off for one that went away, and for
 /// one that came in: ten that came in together should not look like one that went away.
-const AGREE: i32 = 20;
-const GONE: i32 = 10;
-const CAME: i32 = 3;
+const MATCH_SCORE: i32 = 20;
+const DELETION_PENALTY: i32 = 10;
+const INSERTION_PENALTY: i32 = 3;
 
 /// The rows that were read: the last ones by their keys, many more by a hash of it, so that
 /// none comes twice.
 #[derive(Clone, Debug)]
 pub(super) struct RowHistory {
-    /// Whether no two rows have the same key.
+    /// No two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
     counts: HashMap<u64, Count>,
@@ -140,13 +140,13 @@ impl RowHistory {
             let again = pairs.take_while(|(row, before)| row == before).count();
             (again >= period).then_some(period + again)
         });
-        let run = runs.max().map_or(0, |run| run + BEFORE_A_RUN);
+        let run = runs.max().map_or(0, |run| run + ROWS_BEFORE_RUN);
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
     /// Nothing of what was read is there any more. Rows without an id that come now
     /// are others, even if they look the same.
-    pub(super) fn all_gone(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         if !self.unique {
             self.recent.clear();
             self.counts.clear();
@@ -178,7 +178,7 @@ impl RowHistory {
     }
 
     fn forget(&mut self) {
-        let old = self.order.len().saturating_sub(REMEMBERED);
+        let old = self.order.len().saturating_sub(HASHED_ROWS);
         self.incomplete |= old > 0;
         for hash in self.order.drain(..old) {
             if let Some(count) = self.counts.get_mut(&hash) {
@@ -217,7 +217,7 @@ impl RowHistory {
     /// Remembers the last rows in full.
     pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
         self.recent.extend(keys);
-        let old = self.recent.len().saturating_sub(RECENT);
+        let old = self.recent.len().saturating_sub(RECENT_ROWS);
         self.recent.drain(..old);
         self.forgotten |= old > 0;
     }
@@ -241,7 +241,7 @@ impl RowHistory {
         }
     }
 
-    /// Whether what was read ends with the first `count` rows of the window.
+    /// Returns whether what was read ends with the first `count` rows of the window.
     fn ends_with(&self, keys: &[String], count: usize) -> bool {
         let start = self.recent.len().checked_sub(count);
         start.is_some_and(|start| {
@@ -261,24 +261,24 @@ impl RowHistory {
     /// expected.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         // Of equal rows the first ones are those that were read.
-        let floor = |at: usize| -CAME * at.min(5) as i32;
+        let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {
             let mut diagonal = row[0];
             for (at, key) in keys.iter().enumerate() {
                 let above = row[at + 1];
                 let agree = if read == key {
-                    diagonal + AGREE
+                    diagonal + MATCH_SCORE
                 } else {
                     i32::MIN
                 };
-                let gap = (above - GONE).max(row[at] - CAME);
+                let gap = (above - DELETION_PENALTY).max(row[at] - INSERTION_PENALTY);
                 row[at + 1] = agree.max(gap).max(floor(at + 1));
                 diagonal = above;
             }
         }
         let enough = overlap.map_or(1, |overlap| {
-            AGREE * 3 / 4 * AGREEMENT.min(overlap).min(self.recent.len()) as i32
+            MATCH_SCORE * 3 / 4 * MIN_AGREEMENT.min(overlap).min(self.recent.len()) as i32
         });
         let best = row
             .iter()
@@ -408,19 +408,22 @@ mod tests {
     #[test]
     fn the_last_rows_are_remembered_in_full() {
         let mut known = RowHistory::new(true);
-        known.remember((0..RECENT).map(|row| row.to_string()));
+        known.remember((0..RECENT_ROWS).map(|row| row.to_string()));
         assert!(!known.has_forgotten());
         known.remember(["last".to_owned()]);
         assert!(known.has_forgotten());
-        assert_eq!(known.len(), RECENT);
-        assert_eq!(known.last(2), [(RECENT - 1).to_string(), "last".into()]);
+        assert_eq!(known.len(), RECENT_ROWS);
+        assert_eq!(
+            known.last(2),
+            [(RECENT_ROWS - 1).to_string(), "last".into()]
+        );
     }
 
     #[test]
     fn memory_is_bounded() {
         for unique in [true, false] {
             let mut known = RowHistory::new(unique);
-            let rows: Vec<u64> = (0..REMEMBERED as u64).collect();
+            let rows: Vec<u64> = (0..HASHED_ROWS as u64).collect();
             assert!(known.admit(&rows, 0).iter().all(|new| *new));
             assert!(!known.is_incomplete());
             assert_eq!(
@@ -432,8 +435,8 @@ mod tests {
             assert_eq!(
                 (known.counts.len(), known.order.len()),
                 match unique {
-                    true => (REMEMBERED, REMEMBERED),
-                    false => (REMEMBERED - 1, REMEMBERED),
+                    true => (HASHED_ROWS, HASHED_ROWS),
+                    false => (HASHED_ROWS - 1, HASHED_ROWS),
                 }
             );
         }

@@ -514,7 +514,7 @@ impl<S: Source + ?Sized> Pager<S> {
             if !self.history.is_sure() {
                 return Err(self.error(ListError::ChangedTooMuch));
             }
-            self.history.all_gone();
+            self.history.forget_all();
             self.restart();
         }
         Ok(())

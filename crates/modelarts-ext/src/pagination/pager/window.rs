@@ -5,9 +5,9 @@ use modelarts_api::Offset;
 /// The rows that one request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// What to send as `offset`, in the meaning of the service.
+    /// The value of `offset`, in the meaning of the service.
     pub(super) offset: u64,
-    /// What to send as `limit`.
+    /// The value of `limit`.
     pub(super) limit: u32,
     /// The number of the first row.
     pub(super) start: u64,
@@ -20,7 +20,7 @@ impl Window {
     }
 }
 
-/// How windows are cut.
+/// Chooses the offset and limit of each page request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowPlan {
     pub(super) meaning: Offset,

@@ -259,8 +259,8 @@ pub(super) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 /// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
 /// everything below them. The default, which lies below the second, is admitted.
-const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
-const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
+const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
+const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
 /// The local code directories, but for code that lies in the image: they have no effect then.
 fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
@@ -280,8 +280,8 @@ fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
 
 pub(super) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let wrong = |path: &str| {
-        let kept = KEPT.contains(&path)
-            || KEPT_WHOLE.iter().any(|whole| {
+        let kept = RESERVED_DIRS.contains(&path)
+            || RESERVED_TREES.iter().any(|whole| {
                 let rest = path.strip_prefix(whole);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });

@@ -9,7 +9,7 @@ const FLAVOR: &str = "spec.resource.flavor_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
 /// The flavors of dedicated pools begin so; what follows says how many cards.
-pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
+pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
 pub(super) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     field_if(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
@@ -33,7 +33,7 @@ fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<
         .map(|resource| resource.at("flavor_id"))
         .filter(|flavor| {
             let text = flavor.text();
-            text.is_some_and(|flavor| flavor.starts_with(OF_POOLS) == of_pools)
+            text.is_some_and(|flavor| flavor.starts_with(POOL_FLAVOR_PREFIX) == of_pools)
         })
         .collect()
 }

@@ -17,7 +17,7 @@ const MAX_VOLUMES: usize = 8;
 /// The default mounts that the user guide names.
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
 /// The directories that hold a default mount, and those of code, data and logs.
-const PLATFORM: [&str; 6] = [
+const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
     "/home/ma-user/modelarts/inputs",
@@ -121,7 +121,7 @@ pub(super) fn plain_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 pub(super) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    local_paths_where(draft, |path| PLATFORM.contains(&path))
+    local_paths_where(draft, |path| PLATFORM_DIRS.contains(&path))
 }
 
 pub(super) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
