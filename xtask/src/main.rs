@@ -10,6 +10,7 @@ mod dist;
 mod docs;
 mod layers;
 mod metadata;
+mod new_operation;
 mod programs;
 mod readme;
 mod regenerate;
@@ -102,6 +103,8 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Adds operations to a copy of the description, and calls them: they cost no Rust
+    NewOperation,
     /// Builds the reference as one HTML page that loads nothing
     Docs,
     /// Makes what a release of the description consists of, in target/dist
@@ -171,6 +174,7 @@ fn run(command: Command) -> Result<ExitCode> {
         } else {
             ExitCode::FAILURE
         }),
+        Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
         Command::Dist => dist::run(),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),

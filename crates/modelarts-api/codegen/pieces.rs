@@ -13,7 +13,7 @@ use super::{
     error::Error,
     lower::Lowered,
     rewrite::syntax::{content, item_type, type_name},
-    tables::{fields, limits, operations},
+    tables::{fields, limits, operations, parameters},
 };
 
 /// A part of the generated file.
@@ -71,6 +71,10 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     operation_and_limit_tables.extend(limits::table(&lowered.limits));
     pieces.push(parse_piece("tables", operation_and_limit_tables)?);
     pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
+    pieces.push(parse_piece(
+        "parameters",
+        parameters::table(&lowered.parameters),
+    )?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)

@@ -26,7 +26,9 @@ mod error_body;
 mod generated;
 mod identifier;
 mod operation;
-mod path_segment;
+mod parameter;
+#[doc(hidden)]
+pub mod path_segment;
 mod schema;
 mod secret;
 mod transport;
@@ -34,6 +36,7 @@ mod transport;
 pub use error::{BoxError, Failure, TransportError};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
+pub use parameter::Parameter;
 pub use schema::{Field, Limit, Rule, Shape};
 pub use secret::Secret;
 pub use transport::{BoxFuture, Context, Response, Transport, send};

@@ -90,11 +90,16 @@ pub enum Offset {
     SinglePage,
 }
 
-/// The part of a request that holds the paging parameters.
+/// The part of a request that a parameter travels in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ParameterLocation {
+    /// In the path.
+    Path,
     /// In the query string.
     Query,
+    /// In a header.
+    Header,
     /// In the JSON body.
     Body,
 }

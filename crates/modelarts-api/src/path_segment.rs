@@ -12,7 +12,7 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// Displays a value as a segment of a path.
-pub(crate) struct PathSegment<'a, T>(pub(crate) &'a T);
+pub struct PathSegment<'a, T>(pub &'a T);
 
 impl<T: fmt::Display> fmt::Display for PathSegment<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

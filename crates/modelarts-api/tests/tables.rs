@@ -2,7 +2,9 @@
 // clippy knows tests by their attribute; what they call has none.
 #![allow(clippy::unwrap_used)]
 
-use modelarts_api::{LIMITS, OPERATIONS, Offset, Pagination, ParameterLocation, Rule};
+use modelarts_api::{
+    LIMITS, OPERATIONS, Offset, Operation, Pagination, ParameterLocation, Rule, Shape,
+};
 
 fn pagination(operation: &str) -> Pagination {
     let row = OPERATIONS.iter().find(|row| row.id == operation);
@@ -64,6 +66,36 @@ fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
         assert_eq!(has, needs, "{}", row.id);
     }
     assert_eq!(lists, 18);
+}
+
+#[test]
+fn parameters_say_where_they_travel() {
+    let events = Operation::find("list_training_job_events").unwrap();
+    let rows: Vec<_> = events.parameters().collect();
+    let names: Vec<_> = rows.iter().map(|row| row.name).collect();
+    assert_eq!(names[..2], ["project_id", "training_job_id"]);
+    let of = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
+    let job = of("training_job_id");
+    assert_eq!(
+        (job.location, job.required),
+        (ParameterLocation::Path, true)
+    );
+    assert_eq!((job.schema, job.shape), ("TrainingJobId", Shape::Text));
+    let limit = of("limit");
+    assert_eq!(
+        (limit.location, limit.required),
+        (ParameterLocation::Query, false)
+    );
+    assert_eq!((limit.schema, limit.shape), ("", Shape::Integer));
+    assert_eq!(of("X-Language").location, ParameterLocation::Header);
+
+    let create = Operation::find("create_training_job").unwrap();
+    let body = create.parameters().last().unwrap();
+    assert_eq!(
+        (body.location, body.required),
+        (ParameterLocation::Body, true)
+    );
+    assert_eq!(body.shape, Shape::Object("CreateTrainingJobRequest"));
 }
 
 #[test]

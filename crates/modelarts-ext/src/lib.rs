@@ -331,12 +331,12 @@ mod credentials;
 mod error;
 mod http;
 mod jobs;
+mod operations;
 mod pagination;
 mod transport;
 mod validation;
 
 pub use catalog::algorithms::ListAlgorithms;
-pub use catalog::list::List;
 pub use catalog::trials::Trial;
 pub use client::Client;
 pub use client::builder::ClientBuilder;
@@ -356,9 +356,7 @@ pub use credentials::oidc::Oidc;
 pub use credentials::password::Password;
 pub use error::Error;
 pub use error::ErrorKind;
-pub use error::violation::Report;
 pub use error::violation::Violation;
-pub use error::violation::Warning;
 pub use http::signing::SigningScheme;
 pub use jobs::create::CreateJob;
 pub use jobs::create::channels::Input;
@@ -392,6 +390,8 @@ pub use jobs::wait::all::WaitAll;
 pub use jobs::wait::outcome::Outcome;
 pub use jobs::wait::outcome::TerminatedBy;
 pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
+pub use operations::call::OperationCall;
+pub use pagination::list::List;
 pub use pagination::page::Page;
 pub use pagination::page::PageStream;
 pub use pagination::position::Position;
@@ -399,6 +399,8 @@ pub use transport::connector;
 pub use transport::retry::RetryPolicy;
 pub use validation::algorithm_spec::AlgorithmSpec;
 pub use validation::flavor_spec::FlavorSpec;
+pub use validation::report::Report;
+pub use validation::report::Warning;
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]

@@ -95,6 +95,11 @@ pub const ALL: &[Check] = &[
         run: payloads,
     },
     Check {
+        name: "new-operation",
+        about: "an operation that is added to the description costs no Rust",
+        run: || passes(&mut itself(["new-operation"])?),
+    },
+    Check {
         name: "clients",
         about: "clients in other languages work, and the official one",
         run: clients::run,

@@ -24,6 +24,7 @@ use super::{
         fields::{self, Field},
         limits::{self, Limit},
         operations::{self, METHODS, Operation},
+        parameters::{self, Parameter},
     },
 };
 
@@ -38,6 +39,7 @@ pub struct Lowered {
     pub operations: Vec<Operation>,
     pub limits: Vec<Limit>,
     pub fields: Vec<Field>,
+    pub parameters: Vec<Parameter>,
 }
 
 /// Lowers a description.
@@ -57,6 +59,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let in_answers = reachable(&schemas, roots.answers)?;
     let in_requests = reachable(&schemas, roots.requests)?;
     let fields = fields::fields(&schemas, &in_requests)?;
+    let parameters = parameters::parameters(&description, &schemas)?;
     let open_enums = open_enums(&schemas)?;
     let secrets = secrets(&schemas);
     let schemas = lower_schemas(schemas, &open_enums, &in_answers, &roots.identifiers)?;
@@ -70,6 +73,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         operations,
         limits,
         fields,
+        parameters,
     })
 }
 

@@ -38,6 +38,8 @@ impl Roots {
             .and_then(Value::as_object)
             .ok_or_else(|| Error::new("the description has no paths"))?;
         for path in paths.values().filter_map(Value::as_object) {
+            // Those of the path itself, which all of its operations have.
+            self.parameters(path.get("parameters"));
             for (key, operation) in path {
                 if !METHODS.contains(&key.as_str()) {
                     continue;
@@ -48,13 +50,17 @@ impl Roots {
                 if let Some(responses) = operation.get("responses") {
                     references(responses, &mut self.answers);
                 }
-                let parameters = operation.get("parameters").and_then(Value::as_array);
-                for parameter in parameters.into_iter().flatten() {
-                    self.parameter(parameter);
-                }
+                self.parameters(operation.get("parameters"));
             }
         }
         Ok(())
+    }
+
+    fn parameters(&mut self, parameters: Option<&Value>) {
+        let parameters = parameters.and_then(Value::as_array);
+        for parameter in parameters.into_iter().flatten() {
+            self.parameter(parameter);
+        }
     }
 
     fn parameter(&mut self, parameter: &Value) {

@@ -9,8 +9,8 @@ pub mod syntax;
 
 use quote::{ToTokens, format_ident};
 use syn::{
-    Attribute, Expr, Field, Fields, File, ImplItem, Item, ItemMod, ItemStruct, Type, parse_quote,
-    visit_mut::VisitMut,
+    Attribute, Expr, Field, Fields, File, ImplItem, Item, ItemMod, ItemStruct, Type, Visibility,
+    parse_quote, visit_mut::VisitMut,
 };
 
 use self::{
@@ -123,6 +123,11 @@ fn decode_impls(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, E
             wrapper_impl(&ident, ty),
             decode_impl(&ident, kind(ty)),
         ]),
+        // Text without a pattern, which typify prints.
+        Some(Field {
+            vis: Visibility::Public(_),
+            ..
+        }) => Ok(vec![decode_impl(&ident, "FromText")]),
         Some(_) => Ok(vec![decode_impl(&ident, "FromText"), display_impl(&ident)]),
         None => Err(Error(format!("struct {ident} has no fields"))),
     }

@@ -48,7 +48,7 @@ pub fn fields(
     Ok(fields)
 }
 
-fn shape(schemas: &Map<String, Value>, definition: &Value) -> Result<TokenStream, Error> {
+pub fn shape(schemas: &Map<String, Value>, definition: &Value) -> Result<TokenStream, Error> {
     if let Some(name) = reference(definition) {
         let target = schemas
             .get(name)
@@ -95,7 +95,7 @@ fn shape(schemas: &Map<String, Value>, definition: &Value) -> Result<TokenStream
 
 /// The schema that a property refers to, directly or, to have a description of
 /// its own beside it, through `allOf`.
-fn reference(definition: &Value) -> Option<&str> {
+pub fn reference(definition: &Value) -> Option<&str> {
     definition
         .get("$ref")
         .or_else(|| definition.pointer("/allOf/0/$ref"))?

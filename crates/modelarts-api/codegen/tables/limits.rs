@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::{Map, Value};
 
-use super::super::error::Error;
+use super::{super::error::Error, operations::resolve};
 
 /// One limit of one field.
 pub struct Limit {
@@ -40,12 +40,7 @@ pub fn limits(description: &Value) -> Result<Vec<Limit>, Error> {
             continue;
         };
         for parameter in parameters {
-            // Most are defined once and referred to.
-            let shared = parameter
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|reference| description.pointer(reference.strip_prefix('#')?));
-            let parameter = shared.unwrap_or(parameter);
+            let parameter = resolve(description, parameter);
             if let (Some(name), Some(schema)) = (
                 parameter.get("name").and_then(Value::as_str),
                 parameter.get("schema"),

@@ -5,3 +5,4 @@ pub mod docs;
 pub mod fields;
 pub mod limits;
 pub mod operations;
+pub mod parameters;

@@ -10,6 +10,13 @@ use super::{super::error::Error, docs};
 /// The HTTP methods that a path item may have; its other keys are no operations.
 pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
+/// The definition, or the shared one that it refers to.
+pub fn resolve<'a>(description: &'a Value, definition: &'a Value) -> &'a Value {
+    let reference = definition.get("$ref").and_then(Value::as_str);
+    let shared = reference.and_then(|reference| description.pointer(reference.strip_prefix('#')?));
+    shared.unwrap_or(definition)
+}
+
 /// One operation, as a row of the table.
 pub struct Operation {
     pub id: String,

@@ -7,13 +7,15 @@ use modelarts_api::{
 };
 
 use crate::{
-    catalog::list::{List, Part, RowSource},
+    catalog::row_source::{RowSource, Rows},
     client::Client,
     error::Error,
-    jobs::list::not_blank,
     pagination::{
-        page::{self, Page, PageStream},
+        list::List,
+        options::require_not_blank,
+        page::{Page, PageStream},
         position::Position,
+        stream,
     },
 };
 
@@ -115,7 +117,7 @@ impl ListAlgorithms {
     /// The algorithms, page after page as they are wanted.
     #[must_use]
     pub fn items(self) -> PageStream<Algorithm> {
-        page::rows(self.pages())
+        stream::rows(self.pages())
     }
 
     /// The same as [`items`](Self::items).
@@ -137,7 +139,7 @@ impl ListAlgorithms {
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Algorithm>> {
         if let Err(error) = self.check() {
-            return page::refused(error);
+            return stream::failed(error);
         }
         let Self {
             client,
@@ -167,10 +169,10 @@ impl ListAlgorithms {
                 }
                 Box::pin(call.send())
             },
-            |answer| Part {
+            |answer| Rows {
                 count: answer.count,
                 limit: answer.limit,
-                ..Part::new(answer.items, answer.total)
+                ..Rows::new(answer.items, answer.total)
             },
         );
         let rows = rows
@@ -194,7 +196,7 @@ impl ListAlgorithms {
 
     fn check(&self) -> Result<(), Error> {
         if let Some(workspace) = &self.workspace {
-            not_blank("workspace", workspace)?;
+            require_not_blank("workspace", workspace)?;
         }
         let Some((key, text)) = &self.search else {
             return Ok(());

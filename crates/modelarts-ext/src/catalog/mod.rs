@@ -1,25 +1,28 @@
-//! The lists of a project and of a job, besides those of jobs and events.
+//! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
+//!
+//! Each list is an entry on [`Client`] here, or on [`Job`](crate::jobs::job::Job) in [`of_job`],
+//! and a [`RowSource`] that calls the generated operation. Only the list of algorithms has
+//! settings of its own.
 
 pub(crate) mod algorithms;
-pub(crate) mod list;
+mod of_job;
+mod row_source;
 pub(crate) mod trials;
 
 use modelarts_api::types::{
-    EventCategory, FineTuningArtifact, FlavorType, ListFtArtifactsResponse, ResourceInstance,
-    ResourceInstancesRequest, ResourceTagRequest, StageRecord, SupportedSearchAlgorithm, Tag,
-    TagValues, TaskHistory, TrainingEngine, TrainingExperiment, TrainingFlavor, TrainingQuota,
-    YamlTemplate,
+    EventCategory, FlavorType, ResourceInstance, ResourceInstancesRequest, ResourceTagRequest,
+    SupportedSearchAlgorithm, TagValues, TrainingEngine, TrainingExperiment, TrainingFlavor,
+    TrainingQuota, YamlTemplate,
 };
 
 use crate::{
     catalog::{
         algorithms::ListAlgorithms,
-        list::{List, Part, RowSource},
-        trials::{Trial, trials},
+        row_source::{RowSource, Rows},
     },
     client::Client,
     error::Error,
-    jobs::job::Job,
+    pagination::list::List,
 };
 
 impl Client {
@@ -42,7 +45,7 @@ impl Client {
                 }
                 Box::pin(call.send())
             },
-            |answer| Part::new(answer.flavors, answer.total_count),
+            |answer| Rows::new(answer.flavors, answer.total_count),
         ))
     }
 
@@ -55,7 +58,7 @@ impl Client {
                 let call = api.show_training_job_engines();
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.items, answer.total),
+            |answer| Rows::new(answer.items, answer.total),
         ))
     }
 
@@ -68,7 +71,7 @@ impl Client {
                 let call = api.show_training_quotas();
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.quotas, None),
+            |answer| Rows::new(answer.quotas, None),
         ))
     }
 
@@ -81,12 +84,12 @@ impl Client {
                 let call = api.list_event_categories();
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.event_categories, None),
+            |answer| Rows::new(answer.event_categories, None),
         ))
     }
 
     /// The algorithms that search hyper-parameters.
-    pub fn search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
+    pub fn hyperparameter_search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
         List::new(RowSource::new(
             self,
             "ShowSearchAlgorithms",
@@ -94,7 +97,7 @@ impl Client {
                 let call = api.show_search_algorithms();
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.search_algo_list, answer.search_algo_count),
+            |answer| Rows::new(answer.search_algo_list, answer.search_algo_count),
         ))
     }
 
@@ -107,7 +110,7 @@ impl Client {
                 let call = api.show_auto_search_yaml_templates_info();
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.yaml_templates, None),
+            |answer| Rows::new(answer.yaml_templates, None),
         ))
     }
 
@@ -120,10 +123,10 @@ impl Client {
                 let call = api.list_training_experiments().offset(offset).limit(limit);
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part {
+            |answer| Rows {
                 count: answer.count,
                 limit: answer.limit,
-                ..Part::new(answer.items, answer.total)
+                ..Rows::new(answer.items, answer.total)
             },
         );
         List::new(rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref()))
@@ -138,7 +141,7 @@ impl Client {
                 let call = api.list_training_job_tags().offset(offset).limit(limit);
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            |answer| Part::new(answer.tags, None),
+            |answer| Rows::new(answer.tags, None),
         );
         List::new(rows.id(|tag| tag.key.as_deref()))
     }
@@ -170,94 +173,9 @@ impl Client {
                     let call = call.project_id(client.project().clone()).body(body);
                     Box::pin(call.send())
                 },
-                |answer| Part::new(answer.resources, answer.total_count),
+                |answer| Rows::new(answer.resources, answer.total_count),
             );
             rows.id(|job| job.resource_id.as_deref())
         }))
-    }
-}
-
-impl Job {
-    /// Where the tasks of the job ran, each time that it was scheduled. Huawei Cloud.
-    pub fn task_history(&self) -> List<TaskHistory> {
-        let id = self.training_job_id().clone();
-        List::new(RowSource::new(
-            self.client(),
-            "ListTrainingJobTasks",
-            move |client, api, _, _| {
-                let call = api.list_training_job_tasks().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            |answer| Part::new(answer.0, None),
-        ))
-    }
-
-    /// The stages that each run of the job went through. Huawei Cloud.
-    pub fn stages(&self) -> List<StageRecord> {
-        let id = self.training_job_id().clone();
-        List::new(RowSource::new(
-            self.client(),
-            "ListTrainingJobStages",
-            move |client, api, _, _| {
-                let call = api.list_training_job_stages().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            |answer| Part::new(answer.running_records, answer.total_count),
-        ))
-    }
-
-    /// The tags of the job. Huawei Cloud.
-    pub fn tags(&self) -> List<Tag> {
-        let id = self.training_job_id().clone();
-        List::new(RowSource::new(
-            self.client(),
-            "ShowTrainJobTags",
-            move |client, api, _, _| {
-                let call = api.show_train_job_tags().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            |answer| Part::new(answer.tags, None),
-        ))
-    }
-
-    /// The trials of a job that searches hyper-parameters. A trial may have several
-    /// rows.
-    pub fn trials(&self) -> List<Trial> {
-        let id = self.training_job_id().clone();
-        let rows = RowSource::new(
-            self.client(),
-            "ShowAutoSearchTrials",
-            move |client, api, offset, limit| {
-                let call = api.show_auto_search_trials().offset(offset).limit(limit);
-                let call = call.training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            // Its count is that of the page.
-            |answer| Part {
-                limit: answer.limit.filter(|limit| *limit > 0),
-                ..Part::new(trials(answer.items.unwrap_or_default()), answer.total)
-            },
-        );
-        List::new(
-            rows.id(Trial::number)
-                .learned(&self.client().offsets().trials),
-        )
-    }
-
-    /// What a fine-tuning job made: models and checkpoints. Huawei Cloud.
-    pub fn artifacts(&self) -> List<FineTuningArtifact> {
-        let id = self.training_job_id().clone();
-        let rows = RowSource::new(
-            self.client(),
-            "ListFtArtifacts",
-            move |client, api, offset, limit| {
-                let call = api.list_ft_artifacts().offset(offset).limit(limit);
-                let call = call.training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            // Its total is that of the page.
-            |answer: ListFtArtifactsResponse| Part::new(answer.artifact_info, None),
-        );
-        List::new(rows.id(|artifact| artifact.artifact_id.as_deref()))
     }
 }

@@ -1,10 +1,8 @@
-//! The rules that a job breaks before it is made, and the advice that it does not follow.
+//! A rule that a job breaks, found before the job is submitted.
 
 use std::{borrow::Cow, fmt};
 
 use serde_json::Value;
-
-use crate::validation::rules::Basis;
 
 /// A rule that a job breaks.
 ///
@@ -12,7 +10,7 @@ use crate::validation::rules::Basis;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
-    offender: Actual,
+    actual: Actual,
     rule: Cow<'static, str>,
     code: Option<&'static str>,
     advice: Cow<'static, str>,
@@ -32,14 +30,14 @@ pub(crate) enum Actual {
 impl Violation {
     pub(crate) fn new(
         field: impl Into<String>,
-        offender: Actual,
+        actual: Actual,
         rule: impl Into<Cow<'static, str>>,
         code: Option<&'static str>,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
             field: field.into(),
-            offender,
+            actual,
             rule: rule.into(),
             code,
             advice: advice.into(),
@@ -55,7 +53,7 @@ impl Violation {
     /// The value of the field. `None` when there is none, and when it may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
-        match &self.offender {
+        match &self.actual {
             Actual::Value(value) => Some(value),
             Actual::Missing | Actual::Hidden | Actual::Field => None,
         }
@@ -82,7 +80,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}: {}", self.field, self.offender, self.rule)?;
+        write!(f, "{}{}: {}", self.field, self.actual, self.rule)?;
         if let Some(code) = self.code {
             write!(f, " ({code})")?;
         }
@@ -113,99 +111,5 @@ impl fmt::Display for Actual {
 impl fmt::Debug for Actual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.to_string().trim_start())
-    }
-}
-
-/// Advice that a job does not follow. Nothing is known to refuse the job for it: the
-/// advice says why it is no [`Violation`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Warning {
-    field: String,
-    offender: Actual,
-    advice: Cow<'static, str>,
-}
-
-impl Warning {
-    pub(crate) fn new(
-        field: impl Into<String>,
-        offender: Actual,
-        advice: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self {
-            field: field.into(),
-            offender,
-            advice: advice.into(),
-        }
-    }
-
-    /// The field, such as `algorithm.inputs[0].name`.
-    #[must_use]
-    pub fn field(&self) -> &str {
-        &self.field
-    }
-
-    /// The better way, and the reason.
-    #[must_use]
-    pub fn advice(&self) -> &str {
-        &self.advice
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}: {}", self.field, self.offender, self.advice)
-    }
-}
-
-/// The findings of a check. Its `Display` is one line for each violation and warning.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-#[must_use = "a report says whether something is wrong; it is no error by itself"]
-pub struct Report {
-    /// The rules that the service was seen to enforce, or that a document states.
-    pub violations: Vec<Violation>,
-    /// Advice that is not followed. It keeps no job from being sent.
-    pub warnings: Vec<Warning>,
-}
-
-impl Report {
-    /// Adds what breaks a rule: a violation, or a warning where the rule is advice.
-    pub(crate) fn add(
-        &mut self,
-        basis: Basis,
-        field: impl Into<String>,
-        offender: Actual,
-        says: impl Into<Cow<'static, str>>,
-        advice: impl Into<Cow<'static, str>>,
-    ) {
-        let (says, advice) = (says.into(), advice.into());
-        match basis {
-            Basis::Refusal(code) | Basis::Must(code) => {
-                self.violations
-                    .push(Violation::new(field, offender, says, Some(code), advice))
-            }
-            Basis::Advice(why) => {
-                let advice = format!("{says}; {advice} ({why})");
-                self.warnings.push(Warning::new(field, offender, advice));
-            }
-        }
-    }
-
-    /// True if the service would take it, as far as that can be known here.
-    #[must_use]
-    pub fn is_ok(&self) -> bool {
-        self.violations.is_empty()
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for violation in &self.violations {
-            writeln!(f, "error: {violation}")?;
-        }
-        for warning in &self.warnings {
-            writeln!(f, "warning: {warning}")?;
-        }
-        Ok(())
     }
 }

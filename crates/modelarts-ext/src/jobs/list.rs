@@ -10,8 +10,10 @@ use crate::{
     error::Error,
     jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
     pagination::{
-        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        options::{ReadOptions, require_not_blank},
+        page::{Page, PageStream, RawPage, Source},
         position::Position,
+        stream::{self, pagination_of},
     },
 };
 
@@ -135,7 +137,7 @@ impl ListJobs {
     /// The jobs, page after page as they are wanted.
     #[must_use]
     pub fn stream(self) -> PageStream<Job> {
-        page::rows(self.pages())
+        stream::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
@@ -148,10 +150,11 @@ impl ListJobs {
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Job>> {
         let options = self.options.clone();
-        let source = pagination(OPERATION).and_then(|paging| Ok((self.into_job_pages()?, paging)));
+        let source =
+            pagination_of(OPERATION).and_then(|paging| Ok((self.into_job_pages()?, paging)));
         match source {
-            Ok((source, paging)) => page::pages(source, paging, options),
-            Err(error) => page::refused(error),
+            Ok((source, paging)) => stream::pages(Arc::new(source), paging, options),
+            Err(error) => stream::failed(error),
         }
     }
 
@@ -198,7 +201,7 @@ impl ListJobs {
             .filters(filters)
             .tags(tags);
         if let Some(workspace) = self.workspace {
-            not_blank("workspace", &workspace)?;
+            require_not_blank("workspace", &workspace)?;
             body = body.workspace_id(workspace);
         }
         let addresses = self.host_ips.iter().map(IpAddr::to_string);
@@ -208,16 +211,6 @@ impl ListJobs {
             filtered,
         })
     }
-}
-
-/// Refuses what the service takes for nothing said.
-pub(crate) fn not_blank(what: &str, text: &str) -> Result<(), Error> {
-    if text.trim().is_empty() {
-        return Err(Error::invalid(format!(
-            "{what}: it is blank; leave it out instead"
-        )));
-    }
-    Ok(())
 }
 
 fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), Error> {
@@ -283,7 +276,7 @@ impl Source for JobPages {
                 count: answer.count,
                 limit: answer.limit,
                 dropped,
-                told: call,
+                call,
             })
         })
     }

@@ -6,12 +6,13 @@ use serde_json::json;
 use crate::{
     error::{
         Error,
-        violation::{Actual, Report, Violation},
+        violation::{Actual, Violation},
     },
     jobs::{job::Job, training_jobs::TrainingJobs},
     validation::{
         json_path::Located,
         limits::{self, INVALID},
+        report::Report,
     },
 };
 

@@ -1,20 +1,15 @@
 //! Lists of the service, read page by page.
+//!
+//! A list is a [`Source`](page::Source), which requests the rows of one window. The [`pager`] chooses
+//! the windows, recognises rows that came before, and finds its place again when the list shifts
+//! while it is read. [`stream`] makes streams of its pages and rows; [`list::List`] is the type
+//! that most lists of the SDK have.
 
-mod error;
-mod history;
+pub(crate) mod list;
 pub(crate) mod offset;
-mod offset_meaning;
-mod order_check;
-#[cfg(test)]
-mod order_tests;
+pub(crate) mod options;
 pub(crate) mod page;
-mod pager;
+pub(crate) mod pager;
 pub(crate) mod position;
-mod relocate;
 mod resume;
-mod row_counts;
-#[cfg(test)]
-mod simulated_list;
-#[cfg(test)]
-pub(crate) mod tests;
-mod window;
+pub(crate) mod stream;

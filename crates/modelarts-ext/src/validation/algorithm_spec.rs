@@ -1,12 +1,13 @@
-//! What an algorithm that the service keeps demands of a job.
+//! The spec of an algorithm that the service keeps, and the demands that it makes of a job.
 
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Actual, Report},
+    error::violation::Actual,
     validation::{
         draft::Draft,
         json_path::Located,
+        report::Report,
         rules::{
             external_facts::{
                 ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
@@ -17,7 +18,7 @@ use crate::{
     },
 };
 
-/// What an algorithm says about its jobs: channels, hyper-parameters, flavors.
+/// The spec of an algorithm, which its jobs must fit: channels, hyper-parameters, flavors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     inputs: Vec<Channel>,
@@ -78,7 +79,7 @@ impl AlgorithmSpec {
     }
 
     /// An algorithm that the service does not have.
-    pub(crate) fn none() -> Self {
+    pub(crate) fn missing() -> Self {
         Self {
             missing: true,
             ..Self::default()
@@ -99,7 +100,7 @@ impl AlgorithmSpec {
             report.add(
                 ALGORITHM_EXISTS.basis,
                 id.path(),
-                id.offender(),
+                id.actual(),
                 "the service has the algorithm",
                 "correct the id, or create the algorithm first",
             );
@@ -117,18 +118,18 @@ impl AlgorithmSpec {
 
     fn check_parameters(&self, list: &Located<'_>, report: &mut Report) {
         let given = list.items();
-        for place in &given {
-            let Some(name) = place.at("name").text() else {
+        for field in &given {
+            let Some(name) = field.at("name").text() else {
                 continue;
             };
-            let value = place.at("value");
+            let value = field.at("value");
             match self.parameters.iter().find(|known| known.name == name) {
                 Some(known) => known.check(&value, report),
                 None if self.open => {}
                 None => report.add(
                     JOB_FITS_ALGORITHM.basis,
-                    place.at("name").path(),
-                    place.at("name").offender(),
+                    field.at("name").path(),
+                    field.at("name").actual(),
                     format!(
                         "the hyper-parameters are those of the algorithm: {}",
                         self.names()
@@ -138,7 +139,7 @@ impl AlgorithmSpec {
             }
         }
         for known in &self.parameters {
-            let is_given = given.iter().any(|place| place.at("name").is(&known.name));
+            let is_given = given.iter().any(|field| field.at("name").is(&known.name));
             if !is_given && known.constraint.required && known.value.is_none() {
                 report.add(
                     PARAMETER_REQUIRED.basis,
@@ -163,8 +164,8 @@ impl AlgorithmSpec {
 }
 
 impl Parameter {
-    fn check(&self, place: &Located<'_>, report: &mut Report) {
-        let value = place.text().unwrap_or_default();
+    fn check(&self, field: &Located<'_>, report: &mut Report) {
+        let value = field.text().unwrap_or_default();
         let same = self.value.as_deref().unwrap_or_default() == value;
         let (rule, says, advice) = if !self.editable && !same {
             (
@@ -210,14 +211,14 @@ impl Parameter {
             true => advice.to_owned(),
             false => format!("{advice} ({})", admitted.join(": ")),
         };
-        report.add(rule.basis, place.path(), place.offender(), says, advice);
+        report.add(rule.basis, field.path(), field.actual(), says, advice);
     }
 }
 
-fn check_channels(known: &[Channel], list: &Located<'_>, what: &str, report: &mut Report) {
+fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report: &mut Report) {
     let given = list.items();
-    for place in &given {
-        let name = place.at("name");
+    for field in &given {
+        let name = field.at("name");
         let Some(channel) = name
             .text()
             .and_then(|name| known.iter().find(|channel| channel.name == name))
@@ -225,36 +226,36 @@ fn check_channels(known: &[Channel], list: &Located<'_>, what: &str, report: &mu
             report.add(
                 JOB_FITS_ALGORITHM.basis,
                 name.path(),
-                name.offender(),
-                format!("the algorithm has an {what} of this name"),
+                name.actual(),
+                format!("the algorithm has an {direction} of this name"),
                 match known.is_empty() {
-                    true => format!("leave it out; the algorithm has no {what}"),
+                    true => format!("leave it out; the algorithm has no {direction}"),
                     false => format!("name it as the algorithm does: {}", names(known)),
                 },
             );
             continue;
         };
-        let kind = match place.at("remote.dataset").is_given() {
+        let kind = match field.at("remote.dataset").is_given() {
             true => "modelarts_dataset",
             false => "obs",
         };
         if !channel.kinds.is_empty() && !channel.kinds.iter().any(|admitted| admitted == kind) {
             report.add(
                 DATA_FITS_ALGORITHM.basis,
-                place.at("remote").path(),
-                place.at("remote").offender(),
+                field.at("remote").path(),
+                field.at("remote").actual(),
                 "the algorithm admits data of this kind",
                 format!("give {}", channel.kinds.join(" or ")),
             );
         }
     }
     for channel in known {
-        if !given.iter().any(|place| place.at("name").is(&channel.name)) {
+        if !given.iter().any(|field| field.at("name").is(&channel.name)) {
             report.add(
                 JOB_FITS_ALGORITHM.basis,
                 format!("{}[{:?}]", list.path(), channel.name),
                 Actual::Missing,
-                format!("the algorithm has an {what} of this name"),
+                format!("the algorithm has an {direction} of this name"),
                 "give it",
             );
         }
@@ -270,12 +271,12 @@ fn names(channels: &[Channel]) -> String {
 }
 
 fn channels(list: &Located<'_>) -> Vec<Channel> {
-    let read = |place: &Located<'_>| {
+    let read = |field: &Located<'_>| {
         // The service writes both names.
         let constraints = ["remote_constraints", "remote_constraint"];
-        let kinds = constraints.iter().flat_map(|name| place.at(name).items());
+        let kinds = constraints.iter().flat_map(|name| field.at(name).items());
         Some(Channel {
-            name: place.at("name").text()?.to_owned(),
+            name: field.at("name").text()?.to_owned(),
             kinds: kinds
                 .filter_map(|kind| kind.at("data_type").text().map(str::to_owned))
                 .collect(),
@@ -284,20 +285,20 @@ fn channels(list: &Located<'_>) -> Vec<Channel> {
     list.items().iter().filter_map(read).collect()
 }
 
-fn parameter(place: &Located<'_>) -> Option<Parameter> {
+fn parameter(field: &Located<'_>) -> Option<Parameter> {
     Some(Parameter {
-        name: place.at("name").text()?.to_owned(),
-        value: place.at("value").text().map(str::to_owned),
-        editable: place.at("constraint.editable").value() != Some(&Value::Bool(false)),
-        constraint: Constraint::read(&place.at("constraint")),
+        name: field.at("name").text()?.to_owned(),
+        value: field.at("value").text().map(str::to_owned),
+        editable: field.at("constraint.editable").value() != Some(&Value::Bool(false)),
+        constraint: Constraint::read(&field.at("constraint")),
     })
 }
 
-fn requirement(place: &Located<'_>) -> Option<Requirement> {
+fn requirement(field: &Located<'_>) -> Option<Requirement> {
     // Requests say `values`, documented answers `value`.
-    let values = ["values", "value"].map(|name| place.at(name));
+    let values = ["values", "value"].map(|name| field.at(name));
     Some(Requirement {
-        key: place.at("key").text()?.to_owned(),
+        key: field.at("key").text()?.to_owned(),
         values: values
             .iter()
             .flat_map(Located::items)

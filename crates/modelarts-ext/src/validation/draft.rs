@@ -4,14 +4,6 @@ use serde_json::Value;
 
 use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_path::Located};
 
-/// The annotations that have an effect.
-pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
-pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
-pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
-pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
-pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
-pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
-
 /// The body, and the cloud whose rules apply to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {
@@ -37,12 +29,12 @@ impl<'a> Draft<'a> {
         self.body.clone()
     }
 
-    pub(crate) fn at(&self, way: &str) -> Located<'a> {
-        self.body.at(way)
+    pub(crate) fn at(&self, path: &str) -> Located<'a> {
+        self.body.at(path)
     }
 
-    pub(crate) fn has(&self, way: &str) -> bool {
-        self.at(way).is_given()
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.at(path).is_given()
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Located<'a> {
@@ -88,14 +80,14 @@ impl<'a> Draft<'a> {
 
     /// The value at a place, for a message. A hyper-parameter may be marked as a
     /// secret.
-    pub(crate) fn offender(&self, place: &Located<'a>) -> Actual {
+    pub(crate) fn actual(&self, field: &Located<'a>) -> Actual {
         let secret = self.parameters().iter().flatten().any(|parameter| {
             parameter.at("constraint.sensitive").is_true()
-                && parameter.at("value").path() == place.path()
+                && parameter.at("value").path() == field.path()
         });
-        match secret && place.is_given() {
+        match secret && field.is_given() {
             true => Actual::Hidden,
-            false => place.offender(),
+            false => field.actual(),
         }
     }
 

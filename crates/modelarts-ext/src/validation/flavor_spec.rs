@@ -1,24 +1,22 @@
-//! What a flavor admits.
+//! The spec of a flavor, and the jobs that it admits.
 
 use serde_json::Value;
 
-use crate::{
-    error::violation::{Report, Warning},
-    validation::{
-        algorithm_spec::AlgorithmSpec,
-        draft::Draft,
-        json_path::Located,
-        rules::{
-            external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
-            resources::OF_POOLS,
-        },
+use crate::validation::{
+    algorithm_spec::AlgorithmSpec,
+    draft::Draft,
+    json_path::Located,
+    report::{Report, Warning},
+    rules::{
+        external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
+        resources::POOL_FLAVOR_PREFIX,
     },
 };
 
 const NODES: &str = "spec.resource.node_count";
 const FLAVOR: &str = "spec.resource.flavor_id";
 
-/// What a flavor is: its kind, its cards, how many nodes a job may have, its disk.
+/// The spec of a flavor: its kind, its cards, how many nodes a job may have, its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlavorSpec {
     kind: Option<String>,
@@ -26,7 +24,7 @@ pub struct FlavorSpec {
     max_nodes: Option<i64>,
     disk_gb: Option<u64>,
     /// The flavors that there are, when this one is none of them.
-    instead: Option<String>,
+    existing: Option<String>,
 }
 
 impl FlavorSpec {
@@ -36,13 +34,13 @@ impl FlavorSpec {
     pub fn from_json(flavor: &Value) -> Self {
         let flavor = Located::root(flavor);
         let info = flavor.at("flavor_info");
-        let cards = ["gpu.unit_num", "npu.unit_num"].map(|way| number(&info.at(way)));
+        let cards = ["gpu.unit_num", "npu.unit_num"].map(|path| number(&info.at(path)));
         Self {
             kind: flavor.at("flavor_type").text().map(str::to_owned),
             cards: cards.into_iter().flatten().max().unwrap_or_default(),
             max_nodes: number(&flavor.at("max_num")).or_else(|| number(&info.at("max_num"))),
             disk_gb: number(&info.at("disk.size")).and_then(|size| u64::try_from(size).ok()),
-            instead: None,
+            existing: None,
         }
     }
 
@@ -58,7 +56,7 @@ impl FlavorSpec {
 
     /// A flavor that is not in the answer. `None` when that says nothing: the answer is
     /// empty, or only a part of what there is.
-    pub(crate) fn none(answer: &Value) -> Option<Self> {
+    pub(crate) fn missing(answer: &Value) -> Option<Self> {
         let answer = Located::root(answer);
         let flavors = answer.at("flavors").items();
         let ids: Vec<_> = flavors
@@ -68,7 +66,7 @@ impl FlavorSpec {
         let total = number(&answer.at("total_count")).and_then(|count| usize::try_from(count).ok());
         let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= flavors.len());
         is_whole.then(|| Self {
-            instead: Some(ids.join(", ")),
+            existing: Some(ids.join(", ")),
             ..Self::default()
         })
     }
@@ -86,30 +84,33 @@ impl FlavorSpec {
         algorithm: Option<&AlgorithmSpec>,
         report: &mut Report,
     ) {
-        if let Some(instead) = &self.instead {
+        if let Some(existing) = &self.existing {
             let flavor = draft.at(FLAVOR);
             // The list is that of the public pool, and no document says that it has these.
-            if flavor.text().is_some_and(|id| id.starts_with(OF_POOLS)) {
+            if flavor
+                .text()
+                .is_some_and(|id| id.starts_with(POOL_FLAVOR_PREFIX))
+            {
                 return;
             }
             report.add(
                 FLAVOR_EXISTS.basis,
                 flavor.path(),
-                flavor.offender(),
+                flavor.actual(),
                 "the public pool has the flavor",
-                format!("choose one that there is: {instead}"),
+                format!("choose one that there is: {existing}"),
             );
             return;
         }
         let nodes = draft.at(NODES);
-        let count = nodes.whole().unwrap_or(1);
+        let count = nodes.integer().unwrap_or(1);
         if let Some(most) = self.max_nodes
             && count > most
         {
             report.add(
                 NODES_OF_FLAVOR.basis,
                 nodes.path(),
-                nodes.offender(),
+                nodes.actual(),
                 match most {
                     1 => "the flavor has one node: it is not for distributed jobs".to_owned(),
                     most => format!("the flavor admits at most {most} nodes"),
@@ -118,7 +119,7 @@ impl FlavorSpec {
             );
         }
         for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
-            let (place, is) = match requirement.key.as_str() {
+            let (field, is) = match requirement.key.as_str() {
                 "flavor_type" => (draft.at(FLAVOR), self.kind.as_deref()),
                 "device_distributed_mode" => (draft.at(FLAVOR), Some(mode(self.cards > 1))),
                 "host_distributed_mode" => (draft.at(NODES), Some(mode(count > 1))),
@@ -134,8 +135,8 @@ impl FlavorSpec {
             if is.is_some_and(|is| !admits(is)) {
                 report.add(
                     FLAVOR_FITS_ALGORITHM.basis,
-                    place.path(),
-                    place.offender(),
+                    field.path(),
+                    field.actual(),
                     format!(
                         "the algorithm needs {} {}, and this is {}",
                         requirement.key,
@@ -154,7 +155,7 @@ impl FlavorSpec {
         if logs.is_given() && !kept {
             report.warnings.push(Warning::new(
                 logs.path(),
-                logs.offender(),
+                logs.actual(),
                 "keeping logs is offered for CPU and GPU flavors only",
             ));
         }
@@ -162,8 +163,8 @@ impl FlavorSpec {
 }
 
 /// Numbers come as text, too.
-fn number(place: &Located<'_>) -> Option<i64> {
-    place.whole().or_else(|| place.text()?.parse().ok())
+fn number(field: &Located<'_>) -> Option<i64> {
+    field.integer().or_else(|| field.text()?.parse().ok())
 }
 
 fn mode(several: bool) -> &'static str {

@@ -1,4 +1,4 @@
-//! A place in the body of a request: the way there, and what stands there.
+//! A JSON value in the body of a request, with its path.
 
 use serde_json::{Map, Value};
 
@@ -35,15 +35,15 @@ impl<'a> Located<'a> {
         self.value
     }
 
-    /// The field at the end of this way, such as `nfs.local_path`.
-    pub(crate) fn at(&self, way: &str) -> Self {
+    /// The field at this path, such as `nfs.local_path`.
+    pub(crate) fn at(&self, path: &str) -> Self {
         let value = self.value.and_then(|value| {
-            way.split('.')
+            path.split('.')
                 .try_fold(value, |value, name| value.get(name))
         });
         let path = match self.path.as_str() {
-            "" => way.to_owned(),
-            path => format!("{path}.{way}"),
+            "" => path.to_owned(),
+            parent => format!("{parent}.{path}"),
         };
         Self::new(path, value)
     }
@@ -86,7 +86,7 @@ impl<'a> Located<'a> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
 
-    pub(crate) fn whole(&self) -> Option<i64> {
+    pub(crate) fn integer(&self) -> Option<i64> {
         self.value?.as_i64()
     }
 
@@ -98,13 +98,13 @@ impl<'a> Located<'a> {
         self.value.and_then(Value::as_bool) == Some(true)
     }
 
-    /// Whether something stands here that says anything.
+    /// Returns whether there is a value that says anything.
     pub(crate) fn is_given(&self) -> bool {
-        self.value.is_some_and(says_something)
+        self.value.is_some_and(has_content)
     }
 
-    /// What stands here, for a message.
-    pub(crate) fn offender(&self) -> Actual {
+    /// The value, for a message.
+    pub(crate) fn actual(&self) -> Actual {
         match self.value {
             None => Actual::Missing,
             Some(Value::String(text)) if text.is_empty() => Actual::Missing,
@@ -114,35 +114,35 @@ impl<'a> Located<'a> {
     }
 }
 
-/// The place, if something is wrong with it.
-pub(crate) fn one<'a>(wrong: bool, place: Located<'a>) -> Vec<Located<'a>> {
-    wrong.then_some(place).into_iter().collect()
+/// The field, if something is wrong with it.
+pub(crate) fn field_if<'a>(wrong: bool, field: Located<'a>) -> Vec<Located<'a>> {
+    wrong.then_some(field).into_iter().collect()
 }
 
-/// Those of `places` whose text stood in one before.
-pub(crate) fn repeated<'a>(places: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
-    repeated_but_for(places, |text| text)
+/// Those of `fields` whose text stood in one before.
+pub(crate) fn repetitions<'a>(fields: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
+    repetitions_by(fields, |text| text)
 }
 
-/// As [`repeated`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
+/// As [`repetitions`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
 pub(crate) fn repeated_paths<'a>(
-    places: impl IntoIterator<Item = Located<'a>>,
+    fields: impl IntoIterator<Item = Located<'a>>,
 ) -> Vec<Located<'a>> {
-    repeated_but_for(places, |text| text.trim_end_matches('/'))
+    repetitions_by(fields, |text| text.trim_end_matches('/'))
 }
 
-fn repeated_but_for<'a>(
-    places: impl IntoIterator<Item = Located<'a>>,
+fn repetitions_by<'a>(
+    fields: impl IntoIterator<Item = Located<'a>>,
     normal: fn(&str) -> &str,
 ) -> Vec<Located<'a>> {
     let mut seen = Vec::new();
     let mut repeated = Vec::new();
-    for place in places {
-        let Some(text) = place.text().map(normal) else {
+    for field in fields {
+        let Some(text) = field.text().map(normal) else {
             continue;
         };
         if seen.contains(&text) {
-            repeated.push(place);
+            repeated.push(field);
         } else {
             seen.push(text);
         }
@@ -150,28 +150,29 @@ fn repeated_but_for<'a>(
     repeated
 }
 
-/// Whether there is more than null, empty text and empty containers.
-pub(crate) fn says_something(value: &Value) -> bool {
+/// Returns whether there is more than null, empty text and empty containers.
+pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
-        Value::Object(members) => members.values().any(says_something),
+        Value::Object(members) => members.values().any(has_content),
         Value::Bool(_) | Value::Number(_) => true,
     }
 }
 
 /// The fields that hold environment variables: people put passwords into them.
-const VARIABLES: [&str; 2] = ["environments", "task_env"];
+const VARIABLE_FIELDS: [&str; 2] = ["environments", "task_env"];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {
-    VARIABLES.iter().any(|name| path.contains(name)) || holds_variables(value)
+    VARIABLE_FIELDS.iter().any(|name| path.contains(name)) || holds_variables(value)
 }
 
 fn holds_variables(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.iter().any(|(name, member)| {
-            VARIABLES.contains(&name.as_str()) && says_something(member) || holds_variables(member)
+            VARIABLE_FIELDS.contains(&name.as_str()) && has_content(member)
+                || holds_variables(member)
         }),
         Value::Array(items) => items.iter().any(holds_variables),
         _ => false,
@@ -180,7 +181,7 @@ fn holds_variables(value: &Value) -> bool {
 
 /// The field as the tables call it: `spec.volumes[].nfs.local_path`,
 /// `algorithm.environments{}`.
-pub(crate) fn general(path: &str) -> String {
+pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();
     let mut rest = path;
     while let Some(start) = rest.find('[') {
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_know_their_way() {
+    fn fields_know_their_path() {
         let body = json!({"spec": {"volumes": [{}, {"nfs": {"local_path": "/a", "x": null}}]}});
         let volume = &Located::root(&body).at("spec.volumes").items()[1];
         let path = volume.at("nfs.local_path");
@@ -221,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn places_have_a_general_name() {
-        assert_eq!(general("metadata.name"), "metadata.name");
+    fn fields_have_a_general_name() {
+        assert_eq!(general_name("metadata.name"), "metadata.name");
         assert_eq!(
-            general("tasks[12].algorithm.inputs[0].name"),
+            general_name("tasks[12].algorithm.inputs[0].name"),
             "tasks[].algorithm.inputs[].name"
         );
         assert_eq!(
-            general(r#"metadata.annotations["a]/\"b"]"#),
+            general_name(r#"metadata.annotations["a]/\"b"]"#),
             "metadata.annotations{}"
         );
     }
@@ -236,11 +237,11 @@ mod tests {
     #[test]
     fn values_of_variables_are_not_shown() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
-        let (_, place) = &Located::root(&body).at("algorithm.environments").entries()[0];
-        assert_eq!(place.path(), r#"algorithm.environments["PASSWORD"]"#);
-        assert_eq!(place.offender(), Actual::Hidden);
+        let (_, field) = &Located::root(&body).at("algorithm.environments").entries()[0];
+        assert_eq!(field.path(), r#"algorithm.environments["PASSWORD"]"#);
+        assert_eq!(field.actual(), Actual::Hidden);
         assert_eq!(
-            format!("{:?}", place.offender()),
+            format!("{:?}", field.actual()),
             "`(its value is not shown)`"
         );
     }

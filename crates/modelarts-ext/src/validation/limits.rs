@@ -9,8 +9,11 @@ use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
 use serde_json::Value;
 
 use crate::{
-    error::violation::{Actual, Report, Violation, Warning},
-    validation::json_path::{Located, general},
+    error::violation::{Actual, Violation},
+    validation::{
+        json_path::{Located, general_name},
+        report::{Report, Warning},
+    },
 };
 
 /// The schema of the body.
@@ -32,7 +35,7 @@ const CODES: &[(&str, &str)] = &[
 
 /// Limits that the rules between fields say in other words, with other codes, or as
 /// advice: schema and field.
-const LEFT_TO_RULES: &[(&str, &str)] = &[
+const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, "kind"),
     // No document says if it may be /home itself.
     ("JobAlgorithmRequest", "local_code_dir"),
@@ -44,16 +47,16 @@ const LEFT_TO_RULES: &[(&str, &str)] = &[
 
 /// A field that some jobs do without, whatever the description requires: a rule knows
 /// which.
-const NEEDED_BY_RULES: (&str, &str) = ("InputRequest", "name");
+const REQUIRED_BY_RULES: (&str, &str) = ("InputRequest", "name");
 
-pub(crate) fn is_left_to_rules(schema: &str, name: &str) -> bool {
-    LEFT_TO_RULES.contains(&(schema, name))
+pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
+    CHECKED_BY_RULES.contains(&(schema, name))
 }
 
 /// Lists of values that are complete: the description closes the first three, and a code of
 /// the service names the cause of the last. Of others the service may learn more; a job with
 /// the runtime type `production` was taken when only `debug` was documented.
-const CLOSED: &[(&str, &str)] = &[
+const CLOSED_ENUMS: &[(&str, &str)] = &[
     ("NodeSelectorRequirementRequest", "operator"),
     ("RetentionPolicyRequest", "policy"),
     ("I18nDescriptionRequest", "language"),
@@ -65,15 +68,15 @@ const AS_DOCUMENTED: &str =
     "as far as documents say (the service may know more); check the spelling";
 
 /// Patterns in words.
-const WORDS: &[(&str, &str)] = &[
+const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
     ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -"),
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
 ];
 
-/// Finds every field below `place` that breaks a limit.
-pub(crate) fn check(schema: &str, place: &Located<'_>, report: &mut Report) {
+/// Finds every field below `located` that breaks a limit.
+pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
-        let here = place.at(field.name);
+        let here = located.at(field.name);
         match here.value() {
             None => missing(field, &here, report),
             Some(Value::String(text)) if text.is_empty() => missing(field, &here, report),
@@ -82,82 +85,82 @@ pub(crate) fn check(schema: &str, place: &Located<'_>, report: &mut Report) {
     }
 }
 
-fn missing(field: &Field, place: &Located<'_>, report: &mut Report) {
-    if field.required && (field.schema, field.name) != NEEDED_BY_RULES {
+fn missing(field: &Field, located: &Located<'_>, report: &mut Report) {
+    if field.required && (field.schema, field.name) != REQUIRED_BY_RULES {
         report.violations.push(Violation::new(
-            place.path(),
+            located.path(),
             Actual::Missing,
             "it is required",
-            Some(code(place.path())),
+            Some(code(located.path())),
             "give it",
         ));
     }
 }
 
-fn check_shape(shape: Shape, schema: &str, name: &str, place: &Located<'_>, report: &mut Report) {
-    let Some(value) = place.value() else {
+fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, report: &mut Report) {
+    let Some(value) = located.value() else {
         return;
     };
     if !fits(shape, value) {
         report.violations.push(Violation::new(
-            place.path(),
-            place.offender(),
-            wanted(shape),
-            Some(code(place.path())),
+            located.path(),
+            located.actual(),
+            shape_in_words(shape),
+            Some(code(located.path())),
             "change its type",
         ));
         return;
     }
     let rules = rules(schema, name);
-    let left = is_left_to_rules(schema, name);
-    if !left && rules.iter().any(|rule| breaks(value, rule)) {
+    let is_checked = is_checked_by_rules(schema, name);
+    if !is_checked && rules.iter().any(|rule| breaks(value, rule)) {
         report.violations.push(Violation::new(
-            place.path(),
-            place.offender(),
+            located.path(),
+            located.actual(),
             in_words(schema, name),
-            Some(code(place.path())),
+            Some(code(located.path())),
             "change it so that it keeps to the limit",
         ));
     }
     match shape {
         Shape::OneOf(values) => {
             let known = value.as_str().is_some_and(|text| values.contains(&text));
-            if left || known {
-            } else if CLOSED.contains(&(schema, name.trim_end_matches("[]"))) {
+            if is_checked || known {
+            } else if CLOSED_ENUMS.contains(&(schema, name.trim_end_matches("[]"))) {
                 report.violations.push(Violation::new(
-                    place.path(),
-                    place.offender(),
+                    located.path(),
+                    located.actual(),
                     one_of(values),
-                    Some(code(place.path())),
+                    Some(code(located.path())),
                     "choose one of them",
                 ));
             } else {
                 report.warnings.push(Warning::new(
-                    place.path(),
-                    place.offender(),
+                    located.path(),
+                    located.actual(),
                     format!("must be {} {AS_DOCUMENTED}", one_of(values)),
                 ));
             }
         }
         Shape::Integer if !value.is_i64() && !value.is_u64() => {
             report.violations.push(Violation::new(
-                place.path(),
-                place.offender(),
+                located.path(),
+                located.actual(),
                 "a whole number",
-                Some(code(place.path())),
+                Some(code(located.path())),
                 "round it",
             ));
         }
-        Shape::Object(inner) => check(inner, place, report),
+        Shape::Object(inner) => check(inner, located, report),
         Shape::List(inner) => {
             let name = format!("{name}[]");
-            for item in place.items() {
+            for item in located.items() {
                 check_shape(*inner, schema, &name, &item, report);
             }
         }
         Shape::Map(inner) => {
             let name = format!("{name}{{}}");
-            for (_, entry) in place.entries() {
+            for (_, entry) in located.entries() {
                 check_shape(*inner, schema, &name, &entry, report);
             }
         }
@@ -165,12 +168,12 @@ fn check_shape(shape: Shape, schema: &str, name: &str, place: &Located<'_>, repo
     }
 }
 
-/// Finds the fields below `place` that no document names.
-pub(crate) fn unknown<'a>(shape: Shape, place: &Located<'a>, found: &mut Vec<Located<'a>>) {
-    match (shape, place.value()) {
+/// Finds the fields below `located` that no document names.
+pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<Located<'a>>) {
+    match (shape, located.value()) {
         (Shape::Object(schema), Some(Value::Object(members))) => {
             for name in members.keys() {
-                let here = place.at_name(name);
+                let here = located.at_name(name);
                 match fields(schema).find(|field| field.name == name) {
                     Some(field) => unknown(field.shape, &here, found),
                     None => found.push(here),
@@ -178,7 +181,7 @@ pub(crate) fn unknown<'a>(shape: Shape, place: &Located<'a>, found: &mut Vec<Loc
             }
         }
         (Shape::List(inner), Some(Value::Array(_))) => {
-            for item in place.items() {
+            for item in located.items() {
                 unknown(*inner, &item, found);
             }
         }
@@ -199,8 +202,8 @@ fn fits(shape: Shape, value: &Value) -> bool {
     }
 }
 
-/// A shape in words.
-pub(crate) fn wanted(shape: Shape) -> &'static str {
+/// The type of a shape, in words.
+pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     match shape {
         Shape::Text | Shape::OneOf(_) => "text",
         Shape::Integer => "a whole number",
@@ -212,7 +215,7 @@ pub(crate) fn wanted(shape: Shape) -> &'static str {
 }
 
 fn code(path: &str) -> &'static str {
-    let path = general(path);
+    let path = general_name(path);
     CODES
         .iter()
         .find(|(field, _)| *field == path)
@@ -226,6 +229,13 @@ fn rules(schema: &str, name: &str) -> Vec<Rule> {
         .filter(|limit| limit.schema == schema && limit.field == name)
         .map(|limit| limit.rule)
         .collect()
+}
+
+/// The limits of a field, in words, if this text breaks one of them.
+pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
+    let value = Value::from(text);
+    let broken = rules(schema, name).iter().any(|rule| breaks(&value, rule));
+    broken.then(|| in_words(schema, name))
 }
 
 fn breaks(value: &Value, rule: &Rule) -> bool {
@@ -291,7 +301,11 @@ fn words(rules: &[Rule]) -> String {
         Rule::Pattern(pattern) => Some(*pattern),
         _ => None,
     });
-    let known = pattern.and_then(|pattern| WORDS.iter().find(|(known, _)| *known == pattern));
+    let known = pattern.and_then(|pattern| {
+        PATTERNS_IN_WORDS
+            .iter()
+            .find(|(known, _)| *known == pattern)
+    });
     let in_pattern = known.is_some_and(|(pattern, _)| pattern.contains("{1,"));
 
     let mut least = None;
@@ -346,32 +360,37 @@ mod tests {
 
     #[test]
     fn limits_are_said_in_words() {
-        let said = in_words;
         assert_eq!(
-            said("JobMetadataRequest", "name"),
+            in_words("JobMetadataRequest", "name"),
             "1 to 64 letters, digits, _ and -"
         );
         assert_eq!(
-            said("JobMetadataRequest", "description"),
+            in_words("JobMetadataRequest", "description"),
             "at most 256 characters"
         );
-        assert_eq!(said("AutoStopRequest", "duration"), "1 to 72 hours");
-        assert_eq!(said("JobResourceRequest", "node_count"), "1 or more");
-        assert_eq!(said("ContainerFlavorRequest", "mem_size"), "more than 0");
+        assert_eq!(in_words("AutoStopRequest", "duration"), "1 to 72 hours");
+        assert_eq!(in_words("JobResourceRequest", "node_count"), "1 or more");
         assert_eq!(
-            said("JobAlgorithmRequest", "environments"),
+            in_words("ContainerFlavorRequest", "mem_size"),
+            "more than 0"
+        );
+        assert_eq!(
+            in_words("JobAlgorithmRequest", "environments"),
             "at most 100 entries"
         );
         assert_eq!(
-            said("JobAlgorithmRequest", "environments{}"),
+            in_words("JobAlgorithmRequest", "environments{}"),
             "at most 4096 characters"
         );
-        assert_eq!(said("ExecMetricsRequest", "command"), "exactly 2 elements");
         assert_eq!(
-            said("ExecMetricsRequest", "command[]"),
+            in_words("ExecMetricsRequest", "command"),
+            "exactly 2 elements"
+        );
+        assert_eq!(
+            in_words("ExecMetricsRequest", "command[]"),
             "1 to 256 characters, only letters, digits and -_./"
         );
-        assert_eq!(said("JobMetadataRequest", "workspace_id"), "");
+        assert_eq!(in_words("JobMetadataRequest", "workspace_id"), "");
     }
 
     #[test]

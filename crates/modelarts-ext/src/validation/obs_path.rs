@@ -18,18 +18,18 @@ impl<'a> ObsPath<'a> {
         (!strange).then_some(Self(steps))
     }
 
-    /// What follows `directory`, if this lies inside it.
+    /// The rest behind `directory`, if this lies inside it.
     pub(crate) fn below(&self, directory: &Self) -> Option<String> {
         let rest = self.0.strip_prefix(directory.0.as_slice())?;
         (!rest.is_empty()).then(|| rest.join("/"))
     }
 
-    /// Whether one of the two holds the other.
+    /// Returns whether one of the two holds the other.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// Whether it is a whole bucket.
+    /// Returns whether it is a whole bucket.
     pub(crate) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }

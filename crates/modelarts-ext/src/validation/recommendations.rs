@@ -1,34 +1,35 @@
-//! What the documents recommend. A job that does otherwise runs all the same, so
+//! Recommendations of the documents. A job that does otherwise runs all the same, so
 //! these are warnings.
 
 use modelarts_api::Shape;
 
 use crate::{
-    error::violation::{Actual, Warning},
+    error::violation::Actual,
     validation::{
-        draft::{Draft, INSIGHT, JUPYTER, RETRIES, TENSORBOARD},
+        annotations::{INSIGHT, JUPYTER, RETRIES, SWITCHES, TENSORBOARD},
+        draft::Draft,
         json_path::Located,
         limits::{self, BODY},
         obs_path::ObsPath,
-        rules::annotations::SWITCHES,
+        report::Warning,
     },
 };
 
 /// All of them.
 const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
-    names_of_channels,
-    names_that_meet,
-    empty_outputs,
-    empty_logs,
+    channel_names,
+    repeated_argument_names,
+    output_folders,
+    log_folder,
     undocumented_predownload,
     highest_priority,
-    what_the_service_fills_in,
-    without_effect,
+    derived_fields,
+    ineffective_code_directory,
     misspelt_annotations,
     unknown_fields,
     local_paths,
-    servers_of_volumes,
-    searches_for_nothing,
+    volume_servers,
+    empty_search,
 ];
 
 pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
@@ -37,13 +38,13 @@ pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-fn warn(found: &mut Vec<Warning>, place: &Located<'_>, advice: impl Into<String>) {
-    found.push(Warning::new(place.path(), place.offender(), advice.into()));
+fn warn(found: &mut Vec<Warning>, field: &Located<'_>, advice: impl Into<String>) {
+    found.push(Warning::new(field.path(), field.actual(), advice.into()));
 }
 
 /// The names that the guide recommends, and that most scripts use. Algorithms that
 /// the service keeps have names of their own, and models that are tuned need none.
-fn names_of_channels(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     if draft.is_stored() || draft.tunes() {
         return;
     }
@@ -54,7 +55,7 @@ fn names_of_channels(draft: &Draft<'_>, found: &mut Vec<Warning>) {
         let channels = draft.at(list).items();
         let names: Vec<_> = channels.iter().map(|channel| channel.at("name")).collect();
         if let Some(first) = names.first()
-            && !names.iter().any(|place| place.is(name))
+            && !names.iter().any(|field| field.is(name))
         {
             warn(
                 found,
@@ -66,14 +67,14 @@ fn names_of_channels(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 }
 
 /// Channels and hyper-parameters both become `--<name>`.
-fn names_that_meet(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let mut seen: Vec<&str> = Vec::new();
     for list in ["inputs", "outputs", "parameters"] {
-        let places = draft.at("algorithm").at(list).items();
-        let names: Vec<_> = places
+        let fields = draft.at("algorithm").at(list).items();
+        let names: Vec<_> = fields
             .iter()
-            .filter(|place| !place.at("access_method").is("env"))
-            .map(|place| place.at("name"))
+            .filter(|field| !field.at("access_method").is("env"))
+            .map(|field| field.at("name"))
             .collect();
         for name in &names {
             if let Some(text) = name.text()
@@ -91,32 +92,32 @@ fn names_that_meet(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 }
 
 /// Paths in OBS that hold something already: code and inputs.
-fn filled<'a>(draft: &Draft<'a>) -> Vec<ObsPath<'a>> {
+fn filled_paths<'a>(draft: &Draft<'a>) -> Vec<ObsPath<'a>> {
     let inputs = draft.at("algorithm.inputs").items();
     let inputs = inputs.iter().map(|input| input.at("remote.obs.obs_url"));
     inputs
         .chain([draft.at("algorithm.code_dir")])
-        .filter_map(|place| ObsPath::parse(place.text()?))
+        .filter_map(|field| ObsPath::parse(field.text()?))
         .collect()
 }
 
-fn empty_outputs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let mut taken = filled(draft);
+fn output_folders(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled_paths(draft);
     for output in draft.at("algorithm.outputs").items() {
-        let place = output.at("remote.obs.obs_url");
-        let Some(path) = place.text().and_then(ObsPath::parse) else {
+        let field = output.at("remote.obs.obs_url");
+        let Some(path) = field.text().and_then(ObsPath::parse) else {
             continue;
         };
         // To go on with an earlier run is to use a directory that is not empty.
         if !output.at("prefetch_to_local").is_true() {
-            look(found, &place, &path, &taken, "an output");
+            check_folder(found, &field, &path, &taken, "an output");
         }
         taken.push(path);
     }
 }
 
-fn empty_logs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let mut taken = filled(draft);
+fn log_folder(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled_paths(draft);
     let outputs = draft.at("algorithm.outputs").items();
     let outputs: Vec<_> = outputs
         .iter()
@@ -125,17 +126,17 @@ fn empty_logs(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     taken.extend(
         outputs
             .iter()
-            .filter_map(|place| ObsPath::parse(place.text()?)),
+            .filter_map(|field| ObsPath::parse(field.text()?)),
     );
-    let place = draft.at("spec.log_export_path.obs_url");
-    if let Some(path) = place.text().and_then(ObsPath::parse) {
-        look(found, &place, &path, &taken, "the logs");
+    let field = draft.at("spec.log_export_path.obs_url");
+    if let Some(path) = field.text().and_then(ObsPath::parse) {
+        check_folder(found, &field, &path, &taken, "the logs");
     }
 }
 
-fn look(
+fn check_folder(
     found: &mut Vec<Warning>,
-    place: &Located<'_>,
+    field: &Located<'_>,
     path: &ObsPath<'_>,
     taken: &[ObsPath<'_>],
     what: &str,
@@ -143,13 +144,13 @@ fn look(
     if path.is_bucket() {
         warn(
             found,
-            place,
+            field,
             format!("an empty folder is recommended for {what}, not a whole bucket"),
         );
     } else if taken.iter().any(|other| other.overlaps(path)) {
         warn(
             found,
-            place,
+            field,
             format!(
                 "an empty folder is recommended for {what}; this one meets code, data or another output"
             ),
@@ -172,21 +173,21 @@ fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 
 fn highest_priority(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let priority = draft.at("spec.schedule_policy.priority");
-    if priority.whole() == Some(3) {
+    if priority.integer() == Some(3) {
         warn(found, &priority, "priority 3 needs a permission of its own");
     }
 }
 
-fn what_the_service_fills_in(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn derived_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let name = draft.at("algorithm.name");
     let inputs = draft.inputs().into_iter().flatten();
     let derived = inputs.map(|input| input.at("remote.dataset.obs_url"));
-    for place in derived.chain([name]).filter(Located::is_given) {
-        warn(found, &place, "the service fills this in; leave it out");
+    for field in derived.chain([name]).filter(Located::is_given) {
+        warn(found, &field, "the service fills this in; leave it out");
     }
 }
 
-fn without_effect(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn ineffective_code_directory(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let code = draft.at("algorithm.code_dir").text();
     let directory = draft.at("algorithm.local_code_dir");
     if directory.is_given() && code.is_some_and(|path| path.starts_with("file://")) {
@@ -200,7 +201,7 @@ fn without_effect(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 
 /// Other annotations are kept by the service, and have no effect.
 fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    const FURTHER: [&str; 6] = [
+    const OTHER_ANNOTATIONS: [&str; 6] = [
         "job_template",
         "key_task",
         "fault-tolerance/pod-retry-num",
@@ -211,15 +212,15 @@ fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let known = SWITCHES
         .iter()
         .chain([&RETRIES, &JUPYTER, &TENSORBOARD, &INSIGHT])
-        .chain(&FURTHER);
-    for (key, place) in draft.at("metadata.annotations").entries() {
+        .chain(&OTHER_ANNOTATIONS);
+    for (key, field) in draft.at("metadata.annotations").entries() {
         if known.clone().any(|known| *known == key) {
             continue;
         }
         if let Some(nearest) = nearest(key, known.clone().copied()) {
             warn(
                 found,
-                &place,
+                &field,
                 format!("no such annotation is known; did you mean {nearest}?"),
             );
         }
@@ -239,25 +240,25 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }));
 }
 
-/// Where paths on a machine begin. Such a path reads as one in OBS, in the bucket of this name.
-const LOCAL: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
+/// The first steps of paths on a machine. Such a path reads as one in OBS, in the bucket of this name.
+const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let channels = draft.channels().into_iter();
     let mut paths: Vec<_> = channels
-        .map(|place| place.at("remote.obs.obs_url"))
+        .map(|field| field.at("remote.obs.obs_url"))
         .collect();
     for program in draft.programs() {
         paths.extend(["code_dir", "boot_file"].map(|name| program.at(name)));
     }
     paths.push(draft.at("spec.log_export_path.obs_url"));
-    for place in paths {
-        let steps = place.text().and_then(|path| path.strip_prefix('/'));
+    for field in paths {
+        let steps = field.text().and_then(|path| path.strip_prefix('/'));
         let bucket = steps.and_then(|steps| steps.split('/').next());
-        if let Some(bucket) = bucket.filter(|bucket| LOCAL.contains(bucket)) {
+        if let Some(bucket) = bucket.filter(|bucket| LOCAL_ROOTS.contains(bucket)) {
             warn(
                 found,
-                &place,
+                &field,
                 format!(
                     "this is the bucket {bucket} in OBS, not a path on a machine; write obs:// if \
                      that is meant, or upload the files"
@@ -267,7 +268,7 @@ fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-fn servers_of_volumes(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn volume_servers(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     for volume in draft.at("spec.volumes").items() {
         let server = volume.at("nfs.nfs_server_path");
         let has_path = |text: &str| {
@@ -284,7 +285,7 @@ fn servers_of_volumes(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-fn searches_for_nothing(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn empty_search(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let search = draft.at("algorithm.policies.auto_search");
     let varied = search.at("search_params");
     if search.at("reward_attrs").is_given() && !varied.is_given() {

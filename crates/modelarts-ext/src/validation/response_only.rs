@@ -54,7 +54,7 @@ const FIELDS: &[&str] = &[
 ];
 
 /// True if only the service sets this field, given by its general name.
-pub(crate) fn is_answer_only(general: &str) -> bool {
+pub(crate) fn is_response_only(general: &str) -> bool {
     FIELDS.contains(&general)
 }
 

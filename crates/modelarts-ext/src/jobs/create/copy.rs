@@ -10,9 +10,9 @@ use crate::{
         job::Job,
     },
     validation::{
-        json_path::says_something,
+        json_path::has_content,
         limits::{self, BODY},
-        response_only::is_answer_only,
+        response_only::is_response_only,
     },
 };
 
@@ -66,7 +66,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
         json_edit::remove(&mut body, "spec.schedule_policy.priority");
         if body
             .pointer("/spec/schedule_policy")
-            .is_some_and(|policy| !says_something(policy))
+            .is_some_and(|policy| !has_content(policy))
         {
             json_edit::remove(&mut body, "spec.schedule_policy");
         }
@@ -100,7 +100,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
                     "" => name.clone(),
                     path => format!("{path}.{name}"),
                 };
-                if is_answer_only(&path) {
+                if is_response_only(&path) {
                     continue;
                 }
                 // A field that no document names stays as it came.
@@ -111,7 +111,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
                 }
             }
             let object = Value::Object(object);
-            says_something(&object).then_some(object)
+            has_content(&object).then_some(object)
         }
         (Shape::List(inner), value) => {
             // One element is shown without its list, sometimes.
@@ -135,14 +135,14 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
         }
         (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
             Ok(number) => Some(Value::Number(number)),
-            Err(_) => says_something(value).then(|| value.clone()),
+            Err(_) => has_content(value).then(|| value.clone()),
         },
         (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
             Ok(switch) => Some(Value::Bool(switch)),
-            Err(_) => says_something(value).then(|| value.clone()),
+            Err(_) => has_content(value).then(|| value.clone()),
         },
         // Of another shape than any document says: nothing of it is lost, and the check
         // says what is wrong with it.
-        _ => says_something(value).then(|| value.clone()),
+        _ => has_content(value).then(|| value.clone()),
     }
 }

@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for ShapeSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(limits::wanted(self.0))
+        f.write_str(limits::shape_in_words(self.0))
     }
 
     fn visit_none<E>(self) -> Result<Value, E> {

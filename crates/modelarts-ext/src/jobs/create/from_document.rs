@@ -6,17 +6,18 @@ use serde_json::{Map, Value};
 use crate::{
     error::{
         Error,
-        violation::{Actual, Violation, Warning},
+        violation::{Actual, Violation},
     },
     jobs::{
         create::{CreateJob, copy::request_from_details, document},
         training_jobs::TrainingJobs,
     },
     validation::{
-        json_path::{Located, general},
+        json_path::{Located, general_name},
         limits::{self, BODY},
         recommendations::nearest,
-        response_only::is_answer_only,
+        report::Warning,
+        response_only::is_response_only,
     },
 };
 
@@ -108,7 +109,7 @@ fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> V
                             object.insert(name.clone(), value);
                         }
                     }
-                    None if is_answer_only(&general(member.path())) => {
+                    None if is_response_only(&general_name(member.path())) => {
                         findings.warnings.push(Warning::new(
                             member.path(),
                             Actual::Field,
@@ -147,8 +148,8 @@ fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> V
         _ => {
             findings.violations.push(Violation::new(
                 located.path(),
-                located.offender(),
-                limits::wanted(shape),
+                located.actual(),
+                limits::shape_in_words(shape),
                 None,
                 "change its type",
             ));

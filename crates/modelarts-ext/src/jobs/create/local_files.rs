@@ -9,12 +9,13 @@ use crate::{
     config::cloud::Cloud,
     error::{
         Error,
-        violation::{Actual, Report, Violation, Warning},
+        violation::{Actual, Violation},
     },
     jobs::create::CreateJob,
     validation::{
         draft::Draft,
         obs_path::ObsPath,
+        report::{Report, Warning},
         rules::external_facts::{
             BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
             CODE_DIR_SIZE, Fact,

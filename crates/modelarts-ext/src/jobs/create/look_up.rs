@@ -1,35 +1,17 @@
 //! Reads the algorithm and the flavor of a job from the service, for the check.
 
-use serde_json::Value;
-
 use crate::{
     error::{Error, ErrorKind},
     jobs::create::CreateJob,
-    validation::{algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec},
+    validation::{
+        algorithm_spec::AlgorithmSpec,
+        flavor_spec::FlavorSpec,
+        known_specs::{algorithm_of, flavor_of},
+    },
 };
 
 /// The step that is under way, in the words of an error.
 pub(crate) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
-
-/// CallInfo, and what they are about.
-#[derive(Clone)]
-pub(crate) struct Spec<T> {
-    /// The id that was asked for; facts that the user brings count whatever the job names.
-    id: Option<String>,
-    facts: T,
-}
-
-impl<T> Spec<T> {
-    pub(crate) fn anything(facts: T) -> Self {
-        Self { id: None, facts }
-    }
-
-    /// The facts, if they are about this.
-    pub(crate) fn get(&self, id: Option<&str>) -> Option<&T> {
-        let fits = self.id.is_none() || self.id.as_deref() == id;
-        fits.then_some(&self.facts)
-    }
-}
 
 impl CreateJob {
     /// Asks the service about the algorithm that the job is made of and the flavor
@@ -70,7 +52,7 @@ impl CreateJob {
     async fn look_up_algorithm(&mut self) -> Result<(), Error> {
         let body = self.body();
         let id = algorithm_of(&body);
-        if self.algorithm_facts(id).is_some() {
+        if self.specs.algorithm(id).is_some() {
             return Ok(());
         }
         let Some(id) = id else {
@@ -96,20 +78,19 @@ impl CreateJob {
                 AlgorithmSpec::from_json(&answer)
             }
             // Without a code it is a gateway that knows no such path.
-            Err(error) if error.is_not_found() && error.code().is_some() => AlgorithmSpec::none(),
+            Err(error) if error.is_not_found() && error.code().is_some() => {
+                AlgorithmSpec::missing()
+            }
             Err(error) => return Err(error),
         };
-        self.set_algorithm_facts(Spec {
-            id: Some(id.to_owned()),
-            facts,
-        });
+        self.specs.set_algorithm(Some(id), facts);
         Ok(())
     }
 
     async fn look_up_flavor(&mut self) -> Result<(), Error> {
         let body = self.body();
         let id = flavor_of(&body);
-        if self.flavor_facts(id).is_some() {
+        if self.specs.flavor(id).is_some() {
             return Ok(());
         }
         let Some(id) = id else {
@@ -124,12 +105,9 @@ impl CreateJob {
             })
             .await?;
         let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::none(&answer));
+        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::missing(&answer));
         if let Some(facts) = facts {
-            self.set_flavor_facts(Spec {
-                id: Some(id.to_owned()),
-                facts,
-            });
+            self.specs.set_flavor(Some(id), facts);
         }
         Ok(())
     }
@@ -146,22 +124,4 @@ fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
         }
         Ok(()) => Ok(()),
     }
-}
-
-/// The algorithm of the service that a body names.
-pub(crate) fn algorithm_of(body: &Value) -> Option<&str> {
-    text(body, "/algorithm/id")
-}
-
-/// The flavor of the public pool that a body names. Flavors of dedicated pools are not listed.
-pub(crate) fn flavor_of(body: &Value) -> Option<&str> {
-    match text(body, "/spec/resource/pool_id") {
-        Some(_) => None,
-        None => text(body, "/spec/resource/flavor_id"),
-    }
-}
-
-fn text<'a>(body: &'a Value, pointer: &str) -> Option<&'a str> {
-    let text = body.pointer(pointer)?.as_str()?;
-    (!text.is_empty()).then_some(text)
 }

@@ -28,17 +28,14 @@ use serde_json::{Value, json};
 use crate::{
     client::Client,
     config::cloud::Cloud,
-    error::{
-        Error,
-        violation::{Report, Warning},
-    },
-    jobs::{
-        create::look_up::{Spec, algorithm_of, flavor_of},
-        training_jobs::TrainingJobs,
-    },
+    error::Error,
+    jobs::training_jobs::TrainingJobs,
     validation::{
-        algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec, limits,
-        recommendations, rules,
+        self,
+        algorithm_spec::AlgorithmSpec,
+        flavor_spec::FlavorSpec,
+        known_specs::KnownSpecs,
+        report::{Report, Warning},
     },
 };
 
@@ -54,8 +51,7 @@ pub struct CreateJob {
     client: Client,
     body: Value,
     cloud: Cloud,
-    algorithm: Option<Spec<AlgorithmSpec>>,
-    flavor: Option<Spec<FlavorSpec>>,
+    specs: KnownSpecs,
     looks_up: bool,
     unchecked: bool,
     /// Fields of the document that are not in the body.
@@ -83,8 +79,7 @@ impl CreateJob {
             cloud: client.cloud(),
             client,
             body,
-            algorithm: None,
-            flavor: None,
+            specs: KnownSpecs::default(),
             looks_up: true,
             unchecked: false,
             warnings: Vec::new(),
@@ -98,24 +93,6 @@ impl CreateJob {
 
     pub(super) fn client(&self) -> &Client {
         &self.client
-    }
-
-    /// The known facts about the algorithm that the job names.
-    pub(crate) fn algorithm_facts(&self, id: Option<&str>) -> Option<&AlgorithmSpec> {
-        self.algorithm.as_ref()?.get(id)
-    }
-
-    pub(crate) fn set_algorithm_facts(&mut self, facts: Spec<AlgorithmSpec>) {
-        self.algorithm = Some(facts);
-    }
-
-    /// The known facts about the flavor that the job names.
-    pub(crate) fn flavor_facts(&self, id: Option<&str>) -> Option<&FlavorSpec> {
-        self.flavor.as_ref()?.get(id)
-    }
-
-    pub(crate) fn set_flavor_facts(&mut self, facts: Spec<FlavorSpec>) {
-        self.flavor = Some(facts);
     }
 
     pub(super) fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
@@ -210,7 +187,7 @@ impl CreateJob {
     /// channels, the constraints of its hyper-parameters, the flavors that it needs.
     /// [`look_up`](Self::look_up) asks the service for them.
     pub fn with_algorithm_facts(mut self, facts: AlgorithmSpec) -> Self {
-        self.algorithm = Some(Spec::anything(facts));
+        self.specs.set_algorithm(None, facts);
         self
     }
 
@@ -218,7 +195,7 @@ impl CreateJob {
     /// nodes it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
     /// service for them.
     pub fn with_flavor_facts(mut self, facts: FlavorSpec) -> Self {
-        self.flavor = Some(Spec::anything(facts));
+        self.specs.set_flavor(None, facts);
         self
     }
 
@@ -273,22 +250,8 @@ impl CreateJob {
     /// which pools there are. Algorithm and flavor are checked where
     /// [`look_up`](Self::look_up) asked for them.
     pub fn check(&self) -> Report {
-        let body = self.body();
-        let draft = Draft::new(&body, self.cloud);
-        let mut report = Report {
-            warnings: self.warnings.clone(),
-            ..Report::default()
-        };
-        limits::check(limits::BODY, &draft.root(), &mut report);
-        rules::check(&draft, &mut report);
-        let algorithm = self.algorithm_facts(algorithm_of(&body));
-        if let Some(algorithm) = algorithm {
-            algorithm.check(&draft, &mut report);
-        }
-        if let Some(flavor) = self.flavor_facts(flavor_of(&body)) {
-            flavor.check(&draft, algorithm, &mut report);
-        }
-        recommendations::check(&draft, &mut report.warnings);
+        let mut report = validation::check(&self.body(), self.cloud, &self.specs);
+        report.warnings.splice(0..0, self.warnings.iter().cloned());
         report
     }
 }

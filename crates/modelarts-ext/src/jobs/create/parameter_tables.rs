@@ -182,7 +182,7 @@ fn leaf(
     required: bool,
     leaves: &mut Vec<Leaf>,
 ) {
-    let limits = match limits::is_left_to_rules(schema, name) {
+    let limits = match limits::is_checked_by_rules(schema, name) {
         true => String::new(),
         false => limits::in_words(schema, name),
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     jobs::create::{CreateJob, json_edit},
-    validation::draft::{HANG_RETRY, RETRIES, UNCONDITIONAL},
+    validation::annotations::{HANG_RETRY, RETRIES, UNCONDITIONAL},
 };
 
 const AFFINITY: &str = "spec.schedule_policy.required_affinity";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     jobs::create::CreateJob,
-    validation::draft::{INSIGHT, JUPYTER, TENSORBOARD},
+    validation::annotations::{INSIGHT, JUPYTER, TENSORBOARD},
 };
 
 impl CreateJob {

@@ -9,7 +9,10 @@ use crate::{
         events::{Events, dedup::Deduplicator, event::Event},
         polling::end::{EndWatch, SourcePolls},
     },
-    pagination::page::{self, Page, PageStream},
+    pagination::{
+        page::{Page, PageStream},
+        stream::failed,
+    },
 };
 
 impl Events {
@@ -33,7 +36,7 @@ impl Events {
         self.reset_for_following();
         match self.check() {
             Ok(()) => follow(self),
-            Err(error) => page::refused(error),
+            Err(error) => failed(error),
         }
     }
 

@@ -11,7 +11,10 @@ mod parse;
 #[cfg(test)]
 mod parse_tests;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{
@@ -22,11 +25,13 @@ use modelarts_api::{
 use crate::{
     clock::epoch_millis,
     error::Error,
-    jobs::{events::event::Event, job::Job, list::not_blank},
+    jobs::{events::event::Event, job::Job},
     pagination::{
         offset::DetectedOffset,
-        page::{self, Page, PageStream, RawPage, ReadOptions, Source, pagination},
+        options::{ReadOptions, require_not_blank},
+        page::{Page, PageStream, RawPage, Source},
         position::Position,
+        stream::{self, pagination_of},
     },
 };
 
@@ -150,7 +155,7 @@ impl Events {
     /// The events that there are now.
     #[must_use]
     pub fn stream(self) -> PageStream<Event> {
-        page::rows(self.pages())
+        stream::rows(self.pages())
     }
 
     /// The same as [`stream`](Self::stream).
@@ -171,19 +176,19 @@ impl Events {
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
-        match self.check().and_then(|()| pagination(OPERATION)) {
+        match self.check().and_then(|()| pagination_of(OPERATION)) {
             Ok(paging) => {
                 let options = self.options.clone();
-                page::pages(self, paging, options)
+                stream::pages(Arc::new(self), paging, options)
             }
-            Err(error) => page::refused(error),
+            Err(error) => stream::failed(error),
         }
     }
 
     fn check(&self) -> Result<(), Error> {
         self.options.check(OPERATION, MAX_LIMIT)?;
         if let Some(pattern) = &self.pattern {
-            not_blank("pattern", pattern)?;
+            require_not_blank("pattern", pattern)?;
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
                 return Err(Error::invalid(format!(
@@ -249,7 +254,7 @@ impl Source for Events {
                 count: None,
                 limit: answer.limit,
                 dropped,
-                told: call,
+                call,
             })
         })
     }
@@ -258,7 +263,7 @@ impl Source for Events {
         item.to_string()
     }
 
-    fn learned(&self) -> Option<&DetectedOffset> {
+    fn detected_offset(&self) -> Option<&DetectedOffset> {
         Some(&self.job.client().offsets().events)
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         item::LogItem,
         lines::{LineReader, LineSource},
     },
-    pagination::tests::config,
+    pagination::pager::tests::config,
 };
 
 /// How a service answers where the documents leave it open.

@@ -1,16 +1,16 @@
 //! Rules on the kind of job, its annotations and its environment variables.
 
 use crate::validation::{
-    draft::{Draft, HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+    annotations::{HANG_RETRY, RETRIES, SWITCHES},
+    draft::Draft,
     json_path::Located,
+    rules::names::is_variable_name,
 };
 
 /// The longest name of a variable.
 const LONGEST_NAME: usize = 8192;
-/// The annotations that are switched on with `true`.
-pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
 
-pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let kind = draft.at("kind");
     let known = |kind: &str| draft.cloud.job_kinds().contains(&kind);
     // That it is there is a limit of the field itself.
@@ -21,7 +21,7 @@ pub(crate) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn retries<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn retries<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let number = draft.annotation(RETRIES);
     let most = draft.cloud.max_retries();
     let right = |text: &str| text.parse().is_ok_and(|n: i64| (1..=most).contains(&n));
@@ -29,20 +29,20 @@ pub(crate) fn retries<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     wrong.then_some(number).into_iter().collect()
 }
 
-pub(crate) fn switches<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn switches<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let switches = SWITCHES.iter().map(|key| draft.annotation(key));
     switches
-        .filter(|place| place.value().is_some() && !place.is("true") && !place.is("false"))
+        .filter(|field| field.value().is_some() && !field.is("true") && !field.is("false"))
         .collect()
 }
 
-pub(crate) fn hang_retry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn hang_retry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let number = draft.annotation(RETRIES);
     let wrong = draft.annotation(HANG_RETRY).is("true") && number.value().is_none();
     wrong.then_some(number).into_iter().collect()
 }
 
-pub(crate) fn template<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn template<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let template = draft.annotation("job_template");
     let wrong = template
         .text()
@@ -57,25 +57,18 @@ fn variables<'a>(draft: &Draft<'a>) -> Vec<(&'a str, Located<'a>)> {
         .collect()
 }
 
-/// Whether a program can be given a variable of this name.
-pub(crate) fn is_variable(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-pub(crate) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     variables(draft)
         .into_iter()
-        .filter(|(name, _)| !is_variable(name) || name.len() > LONGEST_NAME)
-        .map(|(_, place)| place)
+        .filter(|(name, _)| !is_variable_name(name) || name.len() > LONGEST_NAME)
+        .map(|(_, field)| field)
         .collect()
 }
 
-pub(crate) fn references<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn references<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     variables(draft)
         .into_iter()
-        .map(|(_, place)| place)
-        .filter(|place| place.text().is_some_and(|text| text.contains('$')))
+        .map(|(_, field)| field)
+        .filter(|field| field.text().is_some_and(|text| text.contains('$')))
         .collect()
 }

@@ -2,14 +2,14 @@
 
 use crate::validation::{
     draft::Draft,
-    json_path::{Located, repeated, repeated_paths},
+    json_path::{Located, repeated_paths, repetitions},
     obs_path::ObsPath,
-    rules::{annotations::is_variable, code::is_plain, parameters::is_name},
+    rules::names::{is_absolute_plain_path, is_name, is_variable_name},
 };
 
 /// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
 /// of the field itself, but for those in their `job_config`.
-pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn input_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.tunes() {
         return Vec::new();
     }
@@ -21,7 +21,7 @@ pub(crate) fn inputs_named<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let names = draft
         .channels()
         .into_iter()
@@ -32,14 +32,14 @@ pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let lists = draft.inputs().into_iter().chain(draft.outputs());
     lists
-        .flat_map(|list| repeated(list.iter().map(|channel| channel.at("name"))))
+        .flat_map(|list| repetitions(list.iter().map(|channel| channel.at("name"))))
         .collect()
 }
 
-pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_directories<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     // The inputs and outputs of one program share its file system.
     let programs = draft.inputs().into_iter().zip(draft.outputs());
     programs
@@ -50,17 +50,21 @@ pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let places = draft
+pub(super) fn local_dirs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let fields = draft
         .channels()
         .into_iter()
         .map(|channel| channel.at("local_dir"));
-    places
-        .filter(|place| place.text().is_some_and(|path| !is_plain(path)))
+    fields
+        .filter(|field| {
+            field
+                .text()
+                .is_some_and(|path| !is_absolute_plain_path(path))
+        })
         .collect()
 }
 
-pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let channels = draft.channels().into_iter();
     channels
         .filter(|channel| channel.at("access_method").is("env"))
@@ -68,12 +72,12 @@ pub(crate) fn variables<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         // A name that is none at all breaks another rule.
         .filter(|name| {
             name.text()
-                .is_some_and(|text| is_name(text) && !is_variable(text))
+                .is_some_and(|text| is_name(text) && !is_variable_name(text))
         })
         .collect()
 }
 
-pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let remotes = draft
         .inputs()
         .into_iter()
@@ -87,7 +91,7 @@ pub(crate) fn one_source<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let inputs = draft.inputs().into_iter().flatten();
     inputs
         .map(|input| input.at("remote.dataset"))
@@ -97,7 +101,7 @@ pub(crate) fn dataset_version<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn task_datasets<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let inputs = draft.inputs().into_iter().flatten();
     inputs
         .filter(|input| input.path().starts_with("tasks"))
@@ -108,14 +112,14 @@ pub(crate) fn tasks_from_obs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 /// Not those of a search by files: the service takes `/config/search.yaml` where there is
 /// no such bucket.
-pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut paths = Vec::new();
     for program in draft.programs() {
         // Code may lie in the image: file://.
         let code = ["code_dir", "boot_file"].map(|name| program.at(name));
         let in_image =
-            |place: &Located<'_>| place.text().is_some_and(|text| text.starts_with("file://"));
-        paths.extend(code.into_iter().filter(|place| !in_image(place)));
+            |field: &Located<'_>| field.text().is_some_and(|text| text.starts_with("file://"));
+        paths.extend(code.into_iter().filter(|field| !in_image(field)));
     }
     paths.extend(
         [
@@ -123,7 +127,7 @@ pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
             "spec.log_export_path.obs_url",
             "spec.output_model.obs.obs_path",
         ]
-        .map(|way| draft.at(way)),
+        .map(|path| draft.at(path)),
     );
     let channels = draft.channels().into_iter();
     paths.extend(channels.map(|channel| channel.at("remote.obs.obs_url")));
@@ -131,12 +135,12 @@ pub(crate) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         paths.push(task.at("log_export_path.obs_url"));
     }
     for volume in draft.at("spec.volumes").items() {
-        paths.extend(["pfs.pfs_path", "obs.obs_path"].map(|way| volume.at(way)));
+        paths.extend(["pfs.pfs_path", "obs.obs_path"].map(|path| volume.at(path)));
     }
     paths
         .into_iter()
-        .filter(|place| {
-            place
+        .filter(|field| {
+            field
                 .text()
                 .is_some_and(|text| ObsPath::parse(text).is_none())
         })

@@ -4,23 +4,24 @@ use crate::{
     config::cloud::Cloud,
     validation::{
         draft::Draft,
-        json_path::{Located, one},
+        json_path::{Located, field_if},
         obs_path::ObsPath,
+        rules::names::is_absolute_plain_path,
     },
 };
 
-pub(crate) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    one(draft.has("tasks") && draft.has("spec"), draft.at("tasks"))
+pub(super) fn tasks_or_spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    field_if(draft.has("tasks") && draft.has("spec"), draft.at("tasks"))
 }
 
-pub(crate) fn something<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    one(
+pub(super) fn algorithm_present<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    field_if(
         draft.runs_code() && !draft.has("algorithm"),
         draft.at("algorithm"),
     )
 }
 
-pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let [subscription, version] =
         ["algorithm.subscription_id", "algorithm.item_version_id"].map(|name| draft.at(name));
     match (subscription.is_given(), version.is_given()) {
@@ -30,19 +31,19 @@ pub(crate) fn subscription<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     }
 }
 
-pub(crate) fn one_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn subscription_beside_id<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let subscription = draft.at("algorithm.subscription_id");
-    one(
+    field_if(
         draft.has("algorithm.id") && subscription.is_given(),
         subscription,
     )
 }
 
-pub(crate) fn stored_code<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn code_beside_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     beside_stored(draft, ["code_dir", "boot_file"])
 }
 
-pub(crate) fn stored_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn engine_beside_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     beside_stored(draft, ["command", "engine"])
 }
 
@@ -54,7 +55,7 @@ fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
     given.filter(|_| draft.is_stored()).into_iter().collect()
 }
 
-pub(crate) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let programs = draft.programs().into_iter();
     programs
         .filter(|program| program.at("boot_file").is_given())
@@ -70,12 +71,12 @@ fn names_engine(draft: &Draft<'_>) -> bool {
         .any(|name| draft.at("algorithm.engine").at(name).is_given())
 }
 
-pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     // An image without an engine and without a command breaks another rule.
     let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
     let boot_file = draft.at("algorithm.boot_file");
     let nothing = !image && !draft.has("algorithm.command") && !boot_file.is_given();
-    let mut missing = one(draft.brings_code() && nothing, boot_file);
+    let mut missing = field_if(draft.brings_code() && nothing, boot_file);
     let tasks = draft.programs().into_iter().skip(1);
     missing.extend(
         tasks
@@ -86,15 +87,15 @@ pub(crate) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     missing
 }
 
-pub(crate) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let command = draft.at("algorithm.command");
     let both = draft.has("algorithm.boot_file") && command.is_given();
-    one(both && !draft.is_stored(), command)
+    field_if(both && !draft.is_stored(), command)
 }
 
 /// A boot file does not make up for the command of an image; only an engine that is
 /// named does.
-pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.is_stored() || names_engine(draft) {
         return Vec::new();
     }
@@ -107,12 +108,12 @@ pub(crate) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     }
 }
 
-pub(crate) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let command = draft.at("algorithm.command");
     let broken = command
         .text()
         .is_some_and(|text| text.contains(['\n', '\r']));
-    one(broken, command)
+    field_if(broken, command)
 }
 
 /// The engines of the job and of its tasks, unless the service keeps the algorithm.
@@ -124,16 +125,16 @@ fn engines<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     programs.map(|program| program.at("engine")).collect()
 }
 
-pub(crate) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let named = ["engine_id", "engine_name", "engine_version", "image_url"]
         .iter()
         .any(|name| engine.at(name).is_given());
     let wrong = draft.brings_code() && draft.has("algorithm.boot_file") && !named;
-    one(wrong, engine)
+    field_if(wrong, engine)
 }
 
-pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut missing = Vec::new();
     for engine in engines(draft) {
         // An image needs no version, and an id says both.
@@ -150,7 +151,7 @@ pub(crate) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     missing
 }
 
-pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let beside = engines(draft).into_iter().filter(|engine| {
         engine.at("image_url").is_given()
             && engine.at("engine_version").is_given()
@@ -162,7 +163,7 @@ pub(crate) fn engine_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let images = engines(draft).into_iter();
     images
         .filter(|engine| engine.at("image_url").is_given())
@@ -172,7 +173,7 @@ pub(crate) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> 
 }
 
 /// The part before the first slash is a registry if it has a dot or a port.
-pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let has_registry = |url: &str| {
         let host = url.split_once('/').map(|(host, _)| host);
         host.is_some_and(|host| host.contains(['.', ':']))
@@ -184,16 +185,16 @@ pub(crate) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> 
         .collect()
 }
 
-pub(crate) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
         .all(|name| engine.at(name).is_given());
     let asked = engine.at("install_sys_packages");
-    one(asked.is_true() && !all, asked)
+    field_if(asked.is_true() && !all, asked)
 }
 
-pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let outside = |program: &Located<'_>| {
         let [file, directory] = ["boot_file", "code_dir"].map(|name| program.at(name).text());
         // A path that is not of OBS breaks another rule.
@@ -209,7 +210,7 @@ pub(crate) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     programs.map(|program| program.at("boot_file")).collect()
 }
 
-pub(crate) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let files = draft.programs().into_iter();
     files
         .map(|program| program.at("boot_file"))
@@ -231,7 +232,7 @@ fn users<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, Option<u64>)> {
         .collect()
 }
 
-pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let users = users(draft).into_iter();
     users
         .filter(|user| user.1.is_none())
@@ -239,7 +240,7 @@ pub(crate) fn user_number<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let users = users(draft).into_iter();
     users
         .filter(|user| user.1.is_some_and(|id| id > 65_535))
@@ -247,7 +248,7 @@ pub(crate) fn user_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let pool = draft.has_pool();
     let users = users(draft).into_iter();
     users
@@ -256,17 +257,10 @@ pub(crate) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// True for a path in a container that is written from `/` on, without `.` and `..`.
-pub(crate) fn is_plain(path: &str) -> bool {
-    path.starts_with('/')
-        && !path.chars().any(char::is_control)
-        && !path.split('/').any(|step| matches!(step, "." | ".."))
-}
-
 /// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
 /// everything below them. The default, which lies below the second, is admitted.
-const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
-const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
+const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
+const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
 /// The local code directories, but for code that lies in the image: they have no effect then.
 fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
@@ -277,32 +271,32 @@ fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
             !code.is_some_and(|path| path.starts_with("file://"))
         })
         .map(|program| program.at("local_code_dir"))
-        .filter_map(|place| {
-            let path = place.text()?.trim_end_matches('/');
-            Some((place, path))
+        .filter_map(|field| {
+            let path = field.text()?.trim_end_matches('/');
+            Some((field, path))
         })
         .collect()
 }
 
-pub(crate) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let wrong = |path: &str| {
-        let kept = KEPT.contains(&path)
-            || KEPT_WHOLE.iter().any(|whole| {
+        let kept = RESERVED_DIRS.contains(&path)
+            || RESERVED_TREES.iter().any(|whole| {
                 let rest = path.strip_prefix(whole);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
         let in_home = path == "/home" || path.starts_with("/home/");
-        !in_home || !is_plain(path) || (kept && draft.cloud == Cloud::Huawei)
+        !in_home || !is_absolute_plain_path(path) || (kept && draft.cloud == Cloud::Huawei)
     };
     let directories = local_code_dirs(draft).into_iter();
     let directories = directories.filter(|(_, path)| wrong(path));
-    directories.map(|(place, _)| place).collect()
+    directories.map(|(field, _)| field).collect()
 }
 
-pub(crate) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let directories = local_code_dirs(draft).into_iter();
     let directories = directories.filter(|(_, path)| *path == "/home");
-    directories.map(|(place, _)| place).collect()
+    directories.map(|(field, _)| field).collect()
 }
 
 /// The working directories with a path that fails a test.
@@ -310,22 +304,24 @@ fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Located<'
     let programs = draft.programs().into_iter();
     programs
         .map(|program| program.at("working_dir"))
-        .filter(|place| place.text().is_some_and(wrong))
+        .filter(|field| field.text().is_some_and(wrong))
         .collect()
 }
 
-pub(crate) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn working_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     working_dirs(draft, |path| !path.starts_with('/'))
 }
 
-pub(crate) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    working_dirs(draft, |path| path.starts_with('/') && !is_plain(path))
+pub(super) fn working_dir_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    working_dirs(draft, |path| {
+        path.starts_with('/') && !is_absolute_plain_path(path)
+    })
 }
 
-pub(crate) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn search_config<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let path = draft.at("algorithm.autosearch_config_path");
     let wrong = path
         .text()
         .is_some_and(|text| !text.ends_with(".yaml") && !text.ends_with(".yml"));
-    one(wrong, path)
+    field_if(wrong, path)
 }

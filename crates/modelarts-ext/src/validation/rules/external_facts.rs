@@ -1,7 +1,7 @@
 //! Rules that need an answer of the service, or files on this machine: they are checked
 //! where these are read.
 
-use crate::validation::rules::Basis::{self, Must, Refusal};
+use crate::validation::report::Basis::{self, Must, Refusal};
 
 /// The name of a rule in `openapi/SOURCES.md`, and the evidence for it.
 pub(crate) struct Fact {

@@ -4,39 +4,34 @@ use crate::{
     config::cloud::Cloud,
     validation::{
         draft::Draft,
-        json_path::{Located, repeated},
+        json_path::{Located, repetitions},
+        rules::names::is_name,
     },
 };
 
 const SEARCH: &str = "algorithm.policies.auto_search";
 
-/// 1 to 64 letters, digits, `_` and `-`.
-pub(crate) fn is_name(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-fn all<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+fn all_parameters<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     draft.parameters().into_iter().flatten().collect()
 }
 
-pub(crate) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let names = all(draft).into_iter().map(|parameter| parameter.at("name"));
+pub(super) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let names = all_parameters(draft)
+        .into_iter()
+        .map(|parameter| parameter.at("name"));
     names
         .filter(|name| !name.text().is_some_and(is_name))
         .collect()
 }
 
-pub(crate) fn different<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let lists = draft.parameters().into_iter();
     lists
-        .flat_map(|list| repeated(list.iter().map(|parameter| parameter.at("name"))))
+        .flat_map(|list| repetitions(list.iter().map(|parameter| parameter.at("name"))))
         .collect()
 }
 
-/// What the constraint of a hyper-parameter says.
+/// The constraint of a hyper-parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Constraint {
     pub(crate) kind: Option<String>,
@@ -46,12 +41,12 @@ pub(crate) struct Constraint {
 }
 
 impl Constraint {
-    pub(crate) fn read(place: &Located<'_>) -> Self {
-        let text = |name: &str| place.at(name).text().map(str::to_owned);
-        let range = place.at("valid_range").items();
+    pub(crate) fn read(field: &Located<'_>) -> Self {
+        let text = |name: &str| field.at(name).text().map(str::to_owned);
+        let range = field.at("valid_range").items();
         Self {
             kind: text("type"),
-            required: place.at("required").is_true(),
+            required: field.at("required").is_true(),
             valid_type: text("valid_type"),
             valid_range: range
                 .iter()
@@ -74,7 +69,7 @@ impl Constraint {
         }
     }
 
-    /// Whether the constraint itself can be understood.
+    /// Returns whether the constraint itself can be understood.
     fn is_sound(&self) -> bool {
         match self.valid_type.as_deref() {
             Some("Choice") => !self.valid_range.is_empty(),
@@ -116,7 +111,7 @@ fn number(text: &str) -> Option<f64> {
 /// The values that a test of constraint and text fails for.
 fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Located<'a>> {
     let mut values = Vec::new();
-    for parameter in all(draft) {
+    for parameter in all_parameters(draft) {
         let constraint = Constraint::read(&parameter.at("constraint"));
         let value = parameter.at("value");
         if value.text().is_some_and(|text| wrong(&constraint, text)) {
@@ -126,19 +121,19 @@ fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Lo
     values
 }
 
-pub(crate) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let constraints = all(draft)
+pub(super) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let constraints = all_parameters(draft)
         .into_iter()
         .map(|parameter| parameter.at("constraint"));
     constraints
-        .filter(|place| !Constraint::read(place).is_sound())
-        .map(|place| place.at("valid_range"))
+        .filter(|field| !Constraint::read(field).is_sound())
+        .map(|field| field.at("valid_range"))
         .collect()
 }
 
 /// Not those of algorithms that the service keeps: they may have a default.
-pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let parameters = all(draft).into_iter();
+pub(super) fn required_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let parameters = all_parameters(draft).into_iter();
     parameters
         .filter(|parameter| parameter.at("constraint.required").is_true())
         .map(|parameter| parameter.at("value"))
@@ -146,19 +141,19 @@ pub(crate) fn required<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn typed<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn value_types<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_type(text))
 }
 
-pub(crate) fn chosen<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn choices<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_choice(text))
 }
 
-pub(crate) fn in_range<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn numbers_in_range<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     values(draft, |constraint, text| !constraint.admits_number(text))
 }
 
-pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if !draft.has(SEARCH) {
         return Vec::new();
     }
@@ -169,31 +164,31 @@ pub(crate) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let rewards = rewards.items().into_iter();
     rewards
         .flat_map(|reward| ["name", "mode", "regex"].map(|name| reward.at(name)))
-        .filter(|place| !place.is_given())
+        .filter(|field| !field.is_given())
         .collect()
 }
 
-pub(crate) fn different_rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let rewards = draft.at(SEARCH).at("reward_attrs").items();
-    repeated(rewards.iter().map(|reward| reward.at("name")))
+    repetitions(rewards.iter().map(|reward| reward.at("name")))
 }
 
-pub(crate) fn searched<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let searched = draft.at(SEARCH).at("search_params").items().into_iter();
-    let bounded = |place: &Located<'_>| {
-        let end = |name: &str| place.at(name).text().and_then(number);
+pub(super) fn search_bounds<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    let params = draft.at(SEARCH).at("search_params").items().into_iter();
+    let bounded = |field: &Located<'_>| {
+        let end = |name: &str| field.at(name).text().and_then(number);
         matches!((end("lower_bound"), end("upper_bound")), (Some(low), Some(high)) if low <= high)
     };
-    searched
-        .filter(|place| match place.at("param_type").text() {
-            Some("continuous") => !bounded(place),
-            Some("discrete") => !place.at("discrete_values").is_given(),
-            _ => !bounded(place) && !place.at("discrete_values").is_given(),
+    params
+        .filter(|field| match field.at("param_type").text() {
+            Some("continuous") => !bounded(field),
+            Some("discrete") => !field.at("discrete_values").is_given(),
+            _ => !bounded(field) && !field.at("discrete_values").is_given(),
         })
         .collect()
 }
 
-pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn search_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let parameters = draft.at("algorithm.parameters").items();
     let is_other = |name: &str| {
         parameters.iter().any(|parameter| {
@@ -204,14 +199,14 @@ pub(crate) fn searched_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
                     .is_some_and(|kind| kind != "Float")
         })
     };
-    let searched = draft.at(SEARCH).at("search_params").items().into_iter();
-    searched
-        .map(|place| place.at("name"))
+    let params = draft.at(SEARCH).at("search_params").items().into_iter();
+    params
+        .map(|field| field.at("name"))
         .filter(|name| name.text().is_some_and(is_other))
         .collect()
 }
 
-pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let known = ["bayes_opt_search", "tpe_search", "anneal_search"];
     let configs = draft.at(SEARCH).at("algo_configs").items().into_iter();
     configs
@@ -221,7 +216,7 @@ pub(crate) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 /// Only Open Telekom Cloud names the engines. An image of one's own is not looked into.
-pub(crate) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let named = engine
         .at("engine_id")

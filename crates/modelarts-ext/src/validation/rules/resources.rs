@@ -2,24 +2,24 @@
 
 use crate::validation::{
     draft::{Draft, names_pool},
-    json_path::{Located, one},
+    json_path::{Located, field_if},
 };
 
 const FLAVOR: &str = "spec.resource.flavor_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
 /// The flavors of dedicated pools begin so; what follows says how many cards.
-pub(crate) const OF_POOLS: &str = "modelarts.pool.visual.";
+pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
-pub(crate) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    one(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
+pub(super) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    field_if(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
 }
 
-pub(crate) fn somewhere<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn flavor_or_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let federated = draft.at("kind").is("federated_pool_job");
     let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
     let nowhere = nowhere && !draft.has("tasks") && !federated;
-    one(nowhere, draft.at(FLAVOR))
+    field_if(nowhere, draft.at(FLAVOR))
 }
 
 /// The flavors of the job and of its tasks that are for pools, or not, and stand beside one, or
@@ -33,64 +33,70 @@ fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<
         .map(|resource| resource.at("flavor_id"))
         .filter(|flavor| {
             let text = flavor.text();
-            text.is_some_and(|flavor| flavor.starts_with(OF_POOLS) == of_pools)
+            text.is_some_and(|flavor| flavor.starts_with(POOL_FLAVOR_PREFIX) == of_pools)
         })
         .collect()
 }
 
-pub(crate) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     flavors(draft, false, true)
 }
 
-pub(crate) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     flavors(draft, true, false)
 }
 
-pub(crate) fn federation<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn federation<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let group = draft.at("spec.resource.pool_group_id");
-    one(
+    field_if(
         draft.at("kind").is("federated_pool_job") && !group.is_given(),
         group,
     )
 }
 
-pub(crate) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
-    one(priority.whole().is_some_and(|number| number < 0), priority)
+    field_if(
+        priority.integer().is_some_and(|number| number < 0),
+        priority,
+    )
 }
 
 /// The published schema admits 0, and no document says what it means.
-pub(crate) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
-    one(priority.whole() == Some(0), priority)
+    field_if(priority.integer() == Some(0), priority)
 }
 
-pub(crate) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
-    one(priority.whole().is_some_and(|number| number > 3), priority)
+    field_if(
+        priority.integer().is_some_and(|number| number > 3),
+        priority,
+    )
 }
 
 /// 1 is the default, so it changes nothing.
-pub(crate) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     let above = priority
-        .whole()
+        .integer()
         .is_some_and(|number| (2..=3).contains(&number));
-    one(above && !draft.has_pool(), priority)
+    field_if(above && !draft.has_pool(), priority)
 }
 
-pub(crate) fn affinity<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn affinity_group_size<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let affinity = draft.at("spec.schedule_policy.required_affinity");
     let size = affinity.at("affinity_group_size");
     let needed = affinity
         .at("affinity_type")
         .text()
         .is_some_and(|kind| ["hyperinstance", "networkTopology"].contains(&kind));
-    let wrong = match size.whole() {
+    let wrong = match size.integer() {
         Some(number) => number < 1,
         None => needed,
     };
-    one(wrong, size)
+    field_if(wrong, size)
 }
 
 /// The lists of values of all conditions on nodes.
@@ -109,7 +115,7 @@ fn conditions<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn selectors<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn condition_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let wrong = |condition: &Located<'_>| {
         let values = condition.at("values").items();
         match condition.at("operator").text() {

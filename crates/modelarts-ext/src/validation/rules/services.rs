@@ -1,11 +1,12 @@
 //! Rules on what stands beside a job: metrics, notifications, access, boards.
 
 use crate::validation::{
-    draft::{Draft, INSIGHT, TENSORBOARD},
-    json_path::{Located, one},
+    annotations::{INSIGHT, TENSORBOARD},
+    draft::Draft,
+    json_path::{Located, field_if},
 };
 
-pub(crate) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics
         .filter(|metric| {
@@ -17,7 +18,7 @@ pub(crate) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 /// The older documents have URL and port, the newer ones a command or an HTTP request.
-pub(crate) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics
         .filter(|metric| {
@@ -29,44 +30,44 @@ pub(crate) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn http_get<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn http_get<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics
         .map(|metric| metric.at("http_get"))
         .filter(|http| http.value().is_some())
         .flat_map(|http| ["path", "port"].map(|name| http.at(name)))
-        .filter(|place| !place.is_given())
+        .filter(|field| !field.is_given())
         .collect()
 }
 
-pub(crate) fn topic<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn topic<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let topic = draft.at("spec.notification.topic_urn");
     let asked = draft.at("spec.notification").value().is_some();
-    one(asked && !topic.is_given(), topic)
+    field_if(asked && !topic.is_given(), topic)
 }
 
-pub(crate) fn events<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn events<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let events = draft.at("spec.notification.events");
     let asked = draft.at("spec.notification").value().is_some();
-    one(asked && !events.is_given(), events)
+    field_if(asked && !events.is_given(), events)
 }
 
-pub(crate) fn key_pairs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn key_pairs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let names = draft.at("endpoints.ssh.key_pair_names");
     let asked = draft.at("endpoints.ssh").value().is_some();
-    one(asked && !names.is_given(), names)
+    field_if(asked && !names.is_given(), names)
 }
 
-pub(crate) fn log_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn log_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let directory = draft.at("algorithm.summary.log_dir");
     let needed = draft.has("algorithm.summary.log_type");
-    one(needed && directory.value().is_none(), directory)
+    field_if(needed && directory.value().is_none(), directory)
 }
 
-pub(crate) fn data_sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn data_sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let sources = draft.at("algorithm.summary.data_sources");
     let needed = [TENSORBOARD, INSIGHT]
         .iter()
         .any(|key| draft.annotation(key).is("true"));
-    one(needed && !sources.is_given(), sources)
+    field_if(needed && !sources.is_given(), sources)
 }

@@ -3,7 +3,7 @@
 use crate::validation::{
     draft::Draft,
     json_path::{Located, repeated_paths},
-    rules::code::is_plain,
+    rules::names::is_absolute_plain_path,
 };
 
 /// The kinds of volumes, and the name of the source of each.
@@ -13,11 +13,11 @@ const KINDS: [(&str, &str); 3] = [
     ("obs", "obs_path"),
 ];
 /// The most volumes of one job: the user guide calls them disks.
-const MOST: usize = 8;
+const MAX_VOLUMES: usize = 8;
 /// The default mounts that the user guide names.
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
 /// The directories that hold a default mount, and those of code, data and logs.
-const PLATFORM: [&str; 6] = [
+const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
     "/home/ma-user/modelarts/inputs",
@@ -44,7 +44,7 @@ fn nfs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     volumes.filter(|nfs| nfs.value().is_some()).collect()
 }
 
-pub(crate) fn one_kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn kinds<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let volumes = volumes(draft).into_iter();
     volumes
         .filter(|volume| {
@@ -57,7 +57,7 @@ pub(crate) fn one_kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 /// NFS volumes need nothing: no document says so.
-pub(crate) fn path<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     mounts
         .filter(|(mount, source)| {
@@ -68,26 +68,26 @@ pub(crate) fn path<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-pub(crate) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     match draft.has_pool() {
         true => Vec::new(),
         false => nfs(draft),
     }
 }
 
-pub(crate) fn at_most_8<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn count<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     // The ninth is one too many, and so is each after it.
-    volumes(draft).into_iter().skip(MOST).collect()
+    volumes(draft).into_iter().skip(MAX_VOLUMES).collect()
 }
 
 /// `10.0.0.5:/share` and `10.0.0.5:/share/` are one. A bucket is no file system.
-pub(crate) fn once<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_file_systems<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     let file_systems = mounts.filter(|(_, source)| *source != "obs_path");
     repeated_paths(file_systems.map(|(mount, source)| mount.at(source)))
 }
 
-pub(crate) fn different_places<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn repeated_mount_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     repeated_paths(mounts.map(|(mount, _)| mount.at("local_path")))
 }
@@ -97,37 +97,37 @@ fn local_paths<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
     let paths = mounts(draft).into_iter();
     paths
         .map(|(mount, _)| mount.at("local_path"))
-        .filter_map(|place| {
-            let plain = place.text()?.trim_end_matches('/');
-            Some((place, if plain.is_empty() { "/" } else { plain }))
+        .filter_map(|field| {
+            let plain = field.text()?.trim_end_matches('/');
+            Some((field, if plain.is_empty() { "/" } else { plain }))
         })
         .collect()
 }
 
-fn at<'a>(draft: &Draft<'a>, is_taken: impl Fn(&str) -> bool) -> Vec<Located<'a>> {
+fn local_paths_where<'a>(draft: &Draft<'a>, is_taken: impl Fn(&str) -> bool) -> Vec<Located<'a>> {
     let paths = local_paths(draft).into_iter();
     paths
         .filter(|(_, path)| is_taken(path))
-        .map(|(place, _)| place)
+        .map(|(field, _)| field)
         .collect()
 }
 
-pub(crate) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    at(draft, |path| DEFAULT_MOUNTS.contains(&path))
+pub(super) fn default_mount<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    local_paths_where(draft, |path| DEFAULT_MOUNTS.contains(&path))
 }
 
-pub(crate) fn path_plain<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    at(draft, |path| !is_plain(path))
+pub(super) fn plain_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    local_paths_where(draft, |path| !is_absolute_plain_path(path))
 }
 
-pub(crate) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    at(draft, |path| PLATFORM.contains(&path))
+pub(super) fn over_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+    local_paths_where(draft, |path| PLATFORM_DIRS.contains(&path))
 }
 
-pub(crate) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn over_channel<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let channels = draft.channels();
     let channels: Vec<_> = channels.iter().map(|one| one.at("local_dir")).collect();
     let directories = channels.iter().filter_map(Located::text);
     let directories: Vec<_> = directories.map(|text| text.trim_end_matches('/')).collect();
-    at(draft, |path| directories.contains(&path))
+    local_paths_where(draft, |path| directories.contains(&path))
 }

@@ -1,11 +1,11 @@
 //! Finds the rows that were read last in a list that has shifted.
 
-use crate::pagination::window::{Window, WindowPlan};
+use crate::pagination::pager::window::{Window, WindowPlan};
 
 /// Looks at the place where they should be, then before and behind it in turns,
 /// farther and farther.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Relocation {
+pub(super) struct Relocation {
     /// The row to look at.
     row: u64,
     /// The first and the last row that was looked at, while there is more beyond.
@@ -15,7 +15,7 @@ pub(crate) struct Relocation {
 }
 
 impl Relocation {
-    pub(crate) fn new(row: u64) -> Self {
+    pub(super) fn new(row: u64) -> Self {
         Self {
             row,
             before: Some(row),
@@ -24,14 +24,14 @@ impl Relocation {
         }
     }
 
-    pub(crate) fn window(&self, frame: &WindowPlan) -> Window {
-        frame.around(self.row)
+    pub(super) fn window(&self, plan: &WindowPlan) -> Window {
+        plan.around(self.row)
     }
 
     /// Where to look after the window that begins with row `start`, which was in vain:
     /// `step` rows farther. `more`: whether there are rows behind it. `None`: everything
     /// has been looked at.
-    pub(crate) fn next(self, start: u64, step: u64, more: bool) -> Option<Self> {
+    pub(super) fn next(self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         let before = self
             .before
@@ -63,18 +63,18 @@ mod tests {
     use super::*;
 
     fn rows(start: u64, length: u64) -> Vec<u64> {
-        let frame = WindowPlan {
+        let plan = WindowPlan {
             meaning: Offset::Record,
             size: 10,
             max: 10,
             overlap: 3,
         };
-        let mut search = Some(Relocation::new(start));
+        let mut relocation = Some(Relocation::new(start));
         let mut rows = Vec::new();
-        while let Some(at) = search {
-            let window = at.window(&frame);
+        while let Some(at) = relocation {
+            let window = at.window(&plan);
             rows.push(window.start);
-            search = at.next(window.start, 5, window.end() <= length);
+            relocation = at.next(window.start, 5, window.end() <= length);
         }
         rows
     }

@@ -6,30 +6,30 @@ use std::{
 };
 
 /// How many of the last rows are remembered in full: two of the largest windows.
-const RECENT: usize = 200;
+const RECENT_ROWS: usize = 200;
 /// How many rows are remembered by their hash: about 6 MB. A longer list is not read again,
 /// and ends with an error when its rows change places.
-const REMEMBERED: usize = 100_000;
+const HASHED_ROWS: usize = 100_000;
 
 /// Of how many rows without an id three quarters have to agree. Runs of equal ones should be
 /// shorter.
-const AGREEMENT: usize = 6;
+const MIN_AGREEMENT: usize = 6;
 
 /// How many rows before a run of equal ones are looked at besides, because some may have
 /// gone meanwhile.
-const BEFORE_A_RUN: usize = 8;
+const ROWS_BEFORE_RUN: usize = 8;
 
 /// Points for a row that agrees, and what is taken off for one that went away, and for
 /// one that came in: ten that came in together should not look like one that went away.
-const AGREE: i32 = 20;
-const GONE: i32 = 10;
-const CAME: i32 = 3;
+const MATCH_SCORE: i32 = 20;
+const DELETION_PENALTY: i32 = 10;
+const INSERTION_PENALTY: i32 = 3;
 
 /// The rows that were read: the last ones by their keys, many more by a hash of it, so that
 /// none comes twice.
 #[derive(Clone, Debug)]
-pub(crate) struct RowHistory {
-    /// Whether no two rows have the same key.
+pub(super) struct RowHistory {
+    /// No two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
     counts: HashMap<u64, Count>,
@@ -58,7 +58,7 @@ struct Count {
 }
 
 impl RowHistory {
-    pub(crate) fn new(unique: bool) -> Self {
+    pub(super) fn new(unique: bool) -> Self {
         Self {
             unique,
             recent: VecDeque::new(),
@@ -75,7 +75,7 @@ impl RowHistory {
 
     /// Takes the rows before a saved position as given. `more`: whether there are others before
     /// these.
-    pub(crate) fn resume(&mut self, last: Vec<String>, more: bool) {
+    pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
         self.remember(last);
@@ -84,45 +84,45 @@ impl RowHistory {
     }
 
     /// Returns whether rows were read that are not remembered in full.
-    pub(crate) fn has_forgotten(&self) -> bool {
+    pub(super) fn has_forgotten(&self) -> bool {
         self.forgotten
     }
 
     /// Returns whether rows were read that are not known: by another stream, or very many.
-    pub(crate) fn is_incomplete(&self) -> bool {
+    pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
     /// Returns whether nothing that was read can come as new.
-    pub(crate) fn is_sure(&self) -> bool {
+    pub(super) fn is_sure(&self) -> bool {
         !self.incomplete && (self.unique || !self.forgotten)
     }
 
     /// How many rows are remembered in full.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.recent.len()
     }
 
     /// How many rows were given.
-    pub(crate) fn given(&self) -> u64 {
+    pub(super) fn given(&self) -> u64 {
         self.given
     }
 
     /// How many rows were seen since [`confirm`](Self::confirm) began anew.
-    pub(crate) fn confirmed(&self) -> u64 {
+    pub(super) fn confirmed(&self) -> u64 {
         self.confirmed
     }
 
-    pub(crate) fn hashes(&self, keys: &[String]) -> Vec<u64> {
+    pub(super) fn hashes(&self, keys: &[String]) -> Vec<u64> {
         keys.iter().map(|key| self.hasher.hash_one(key)).collect()
     }
 
-    pub(crate) fn contains(&self, hash: u64) -> bool {
+    pub(super) fn contains(&self, hash: u64) -> bool {
         self.counts.get(&hash).is_some_and(|count| count.given > 0)
     }
 
     /// The last keys, the oldest of them first.
-    pub(crate) fn last(&self, most: usize) -> Vec<String> {
+    pub(super) fn last(&self, most: usize) -> Vec<String> {
         let skip = self.recent.len().saturating_sub(most);
         self.recent.iter().skip(skip).cloned().collect()
     }
@@ -130,7 +130,7 @@ impl RowHistory {
     /// By how many rows windows should overlap: `usual`, or more when what was read ends
     /// with rows that are equal, or take turns, and would look the same if they had
     /// shifted. Up to `most`.
-    pub(crate) fn overlap(&self, usual: u32, most: u32) -> u32 {
+    pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
         }
@@ -140,13 +140,13 @@ impl RowHistory {
             let again = pairs.take_while(|(row, before)| row == before).count();
             (again >= period).then_some(period + again)
         });
-        let run = runs.max().map_or(0, |run| run + BEFORE_A_RUN);
+        let run = runs.max().map_or(0, |run| run + ROWS_BEFORE_RUN);
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
     /// Nothing of what was read is there any more. Rows without an id that come now
     /// are others, even if they look the same.
-    pub(crate) fn all_gone(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         if !self.unique {
             self.recent.clear();
             self.counts.clear();
@@ -157,7 +157,7 @@ impl RowHistory {
     /// Tells for each row of a page if it is given: those with an id that did not come before,
     /// and of equal rows without an id as many as this page holds more than any before. The rows
     /// in front of `first` were read, even if they are not known.
-    pub(crate) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
+    pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut page: HashMap<u64, u32> = HashMap::new();
         let admitted = hashes.iter().enumerate().map(|(at, hash)| {
             let times = page.entry(*hash).or_default();
@@ -178,7 +178,7 @@ impl RowHistory {
     }
 
     fn forget(&mut self) {
-        let old = self.order.len().saturating_sub(REMEMBERED);
+        let old = self.order.len().saturating_sub(HASHED_ROWS);
         self.incomplete |= old > 0;
         for hash in self.order.drain(..old) {
             if let Some(count) = self.counts.get_mut(&hash) {
@@ -192,7 +192,7 @@ impl RowHistory {
 
     /// Counts the rows of a page that were not seen in this epoch. `anew`: it begins with
     /// this page.
-    pub(crate) fn confirm(&mut self, hashes: &[u64], anew: bool) {
+    pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
             self.epoch += 1;
             self.confirmed = 0;
@@ -215,9 +215,9 @@ impl RowHistory {
     }
 
     /// Remembers the last rows in full.
-    pub(crate) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
+    pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
         self.recent.extend(keys);
-        let old = self.recent.len().saturating_sub(RECENT);
+        let old = self.recent.len().saturating_sub(RECENT_ROWS);
         self.recent.drain(..old);
         self.forgotten |= old > 0;
     }
@@ -226,7 +226,7 @@ impl RowHistory {
     /// `overlap` says how many that should be, if the list has not shifted. `None`: not
     /// one of them is known, though one should be, so rows may be missing between what was
     /// read and the window.
-    pub(crate) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
+    pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
             let known = |key| self.contains(self.hasher.hash_one(key));
@@ -241,7 +241,7 @@ impl RowHistory {
         }
     }
 
-    /// Whether what was read ends with the first `count` rows of the window.
+    /// Returns whether what was read ends with the first `count` rows of the window.
     fn ends_with(&self, keys: &[String], count: usize) -> bool {
         let start = self.recent.len().checked_sub(count);
         start.is_some_and(|start| {
@@ -261,24 +261,24 @@ impl RowHistory {
     /// expected.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         // Of equal rows the first ones are those that were read.
-        let floor = |at: usize| -CAME * at.min(5) as i32;
+        let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {
             let mut diagonal = row[0];
             for (at, key) in keys.iter().enumerate() {
                 let above = row[at + 1];
                 let agree = if read == key {
-                    diagonal + AGREE
+                    diagonal + MATCH_SCORE
                 } else {
                     i32::MIN
                 };
-                let gap = (above - GONE).max(row[at] - CAME);
+                let gap = (above - DELETION_PENALTY).max(row[at] - INSERTION_PENALTY);
                 row[at + 1] = agree.max(gap).max(floor(at + 1));
                 diagonal = above;
             }
         }
         let enough = overlap.map_or(1, |overlap| {
-            AGREE * 3 / 4 * AGREEMENT.min(overlap).min(self.recent.len()) as i32
+            MATCH_SCORE * 3 / 4 * MIN_AGREEMENT.min(overlap).min(self.recent.len()) as i32
         });
         let best = row
             .iter()
@@ -408,19 +408,22 @@ mod tests {
     #[test]
     fn the_last_rows_are_remembered_in_full() {
         let mut known = RowHistory::new(true);
-        known.remember((0..RECENT).map(|row| row.to_string()));
+        known.remember((0..RECENT_ROWS).map(|row| row.to_string()));
         assert!(!known.has_forgotten());
         known.remember(["last".to_owned()]);
         assert!(known.has_forgotten());
-        assert_eq!(known.len(), RECENT);
-        assert_eq!(known.last(2), [(RECENT - 1).to_string(), "last".into()]);
+        assert_eq!(known.len(), RECENT_ROWS);
+        assert_eq!(
+            known.last(2),
+            [(RECENT_ROWS - 1).to_string(), "last".into()]
+        );
     }
 
     #[test]
     fn memory_is_bounded() {
         for unique in [true, false] {
             let mut known = RowHistory::new(unique);
-            let rows: Vec<u64> = (0..REMEMBERED as u64).collect();
+            let rows: Vec<u64> = (0..HASHED_ROWS as u64).collect();
             assert!(known.admit(&rows, 0).iter().all(|new| *new));
             assert!(!known.is_incomplete());
             assert_eq!(
@@ -432,8 +435,8 @@ mod tests {
             assert_eq!(
                 (known.counts.len(), known.order.len()),
                 match unique {
-                    true => (REMEMBERED, REMEMBERED),
-                    false => (REMEMBERED - 1, REMEMBERED),
+                    true => (HASHED_ROWS, HASHED_ROWS),
+                    false => (HASHED_ROWS - 1, HASHED_ROWS),
                 }
             );
         }

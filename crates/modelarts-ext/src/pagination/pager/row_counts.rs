@@ -3,13 +3,13 @@
 /// The two numbers of an answer. The documents say that `total` counts all rows and `count`
 /// those that match the conditions; some services count only the rows of the page in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowCounts {
-    pub(crate) total: Option<u64>,
-    pub(crate) count: Option<u64>,
+pub(super) struct RowCounts {
+    pub(super) total: Option<u64>,
+    pub(super) count: Option<u64>,
 }
 
 impl RowCounts {
-    pub(crate) fn new(total: Option<i64>, count: Option<i64>) -> Self {
+    pub(super) fn new(total: Option<i64>, count: Option<i64>) -> Self {
         let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
         Self {
             total: positive(total),
@@ -18,7 +18,7 @@ impl RowCounts {
     }
 
     /// The numbers of a page with so many rows. `only`: it is short, and the first one.
-    pub(crate) fn of_page(self, rows: u64, only: bool, filtered: bool) -> Bounds {
+    pub(super) fn of_page(self, rows: u64, only: bool, filtered: bool) -> Bounds {
         let matching = self
             .count
             .filter(|count| *count > rows || *count == rows && only);
@@ -39,11 +39,11 @@ impl RowCounts {
 
 /// How many rows a list has, as far as a page tells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(super) struct Bounds {
     /// The rows that match the conditions, where they are counted.
-    pub(crate) matching: Option<u64>,
+    pub(super) matching: Option<u64>,
     /// The rows that the list must have.
-    pub(crate) all: Option<u64>,
+    pub(super) all: Option<u64>,
     /// The rows that it may have.
-    pub(crate) most: Option<u64>,
+    pub(super) most: Option<u64>,
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// page before, mean that the order itself changed, as it does among rows with equal
 /// times where the service sorts by nothing else.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OrderCheck {
+pub(super) struct OrderCheck {
     /// The rows of the page before, in their order.
     previous: Vec<u64>,
     /// The number of the first of them, and how many rows there were then.
@@ -24,24 +24,24 @@ pub(crate) struct OrderCheck {
 
 impl OrderCheck {
     /// The rows of the page before.
-    pub(crate) fn previous(&self) -> &[u64] {
+    pub(super) fn previous(&self) -> &[u64] {
         &self.previous
     }
 
     /// The number of the first row of the page before.
-    pub(crate) fn start(&self) -> u64 {
+    pub(super) fn start(&self) -> u64 {
         self.start
     }
 
     /// How many rows there were then, if the service said so.
-    pub(crate) fn total(&self) -> Option<u64> {
+    pub(super) fn total(&self) -> Option<u64> {
         self.total
     }
 
     /// Returns whether a page contradicts the order of the one before. `is_known` tells which rows
     /// came earlier.
-    pub(crate) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
-        let (before, now) = (places(&self.previous), places(rows));
+    pub(super) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
+        let (before, now) = (positions(&self.previous), positions(rows));
         let common: Vec<usize> = rows
             .iter()
             .filter(|row| now.get(row).is_some_and(Option::is_some))
@@ -58,7 +58,7 @@ impl OrderCheck {
     /// since the page before, rows were inserted or removed in one place: as far away as the
     /// total has changed, or where they were, and without a new row before them. In other
     /// cases rows may have changed places as well.
-    pub(crate) fn explains(
+    pub(super) fn explains(
         &self,
         rows: &[u64],
         start: u64,
@@ -69,10 +69,10 @@ impl OrderCheck {
             return true;
         };
         let changed = now.cast_signed() - before.cast_signed();
-        let (previous, places) = (places(&self.previous), places(rows));
+        let (previous, current) = (positions(&self.previous), positions(rows));
         let mut common = rows.iter().filter_map(|row| {
             let before = self.start + previous.get(row).copied()?? as u64;
-            let now = start + places.get(row).copied()?? as u64;
+            let now = start + current.get(row).copied()?? as u64;
             Some(now.cast_signed() - before.cast_signed())
         });
         let first = rows.iter().position(|row| previous.contains_key(row));
@@ -81,7 +81,7 @@ impl OrderCheck {
     }
 
     /// Takes the page that the next one is compared with.
-    pub(crate) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
+    pub(super) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
         let now: HashSet<u64> = rows.iter().copied().collect();
         let first = self.previous.iter().position(|row| now.contains(row));
         self.at_end = self.previous.is_empty() || self.at_end && first.is_some();
@@ -99,15 +99,15 @@ impl OrderCheck {
 }
 
 /// Where each row is, if it is there once.
-fn places(rows: &[u64]) -> HashMap<u64, Option<usize>> {
-    let mut places = HashMap::with_capacity(rows.len());
+fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
+    let mut positions = HashMap::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
-        places
+        positions
             .entry(*row)
-            .and_modify(|place| *place = None)
+            .and_modify(|position| *position = None)
             .or_insert(Some(at));
     }
-    places
+    positions
 }
 
 #[cfg(test)]

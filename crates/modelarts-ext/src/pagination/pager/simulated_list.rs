@@ -12,7 +12,9 @@ use crate::{
     error::Error,
     pagination::{
         offset::DetectedOffset,
-        page::{self, Page, PageStream, RawPage, ReadOptions, Source},
+        options::ReadOptions,
+        page::{Page, PageStream, RawPage, Source},
+        stream,
     },
 };
 
@@ -54,7 +56,7 @@ pub(crate) struct Setting {
     /// How many rows without an id are equal.
     pub(crate) run: u32,
     pub(crate) meaning: Offset,
-    pub(crate) said: Offset,
+    pub(crate) documented: Offset,
     pub(crate) disputed: bool,
     pub(crate) max: u32,
     /// The largest page that the service really makes, and whether it says so.
@@ -86,7 +88,7 @@ impl Setting {
             rows: Rows((0..rows).collect()),
             run: 3,
             meaning: Offset::Record,
-            said: Offset::Record,
+            documented: Offset::Record,
             disputed: false,
             max: 50,
             cap: None,
@@ -105,8 +107,8 @@ impl Setting {
     }
 
     pub(crate) fn pagination(&self) -> Pagination {
-        let mut how = page::pagination("ListTrainingJobs").unwrap();
-        how.offset = self.said;
+        let mut how = stream::pagination_of("ListTrainingJobs").unwrap();
+        how.offset = self.documented;
         how.disputed = self.disputed;
         how.max_limit = Some(self.max);
         how
@@ -133,19 +135,22 @@ impl Setting {
             table: Arc::clone(&table),
             run: self.run,
             filtered: self.filtered,
-            learned: DetectedOffset::default(),
+            detected: DetectedOffset::default(),
         };
         (list, table)
     }
 
     pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
-        (page::pages(list, self.pagination(), self.reading()), table)
+        (
+            stream::pages(Arc::new(list), self.pagination(), self.reading()),
+            table,
+        )
     }
 
     pub(crate) fn read<const UNIQUE: bool>(&self) -> (Vec<u32>, Table) {
         let (pages, table) = self.pages::<UNIQUE>();
-        let rows = block_on(page::rows(pages).try_collect()).unwrap();
+        let rows = block_on(stream::rows(pages).try_collect()).unwrap();
         let table = table.lock().unwrap().clone();
         (rows, table)
     }
@@ -155,7 +160,7 @@ impl Setting {
     /// How reading it ends, and after how many requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
-        let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());
+        let rows: Result<Vec<u32>, Error> = block_on(stream::rows(pages).try_collect());
         let asked = table.lock().unwrap().asked.len();
         (rows.map_err(|error| error.to_string()), asked)
     }
@@ -240,7 +245,7 @@ impl Table {
                 _ => Some(i64::from(used)),
             },
             dropped: unreadable.len(),
-            told: Arc::default(),
+            call: Arc::default(),
         }
     }
 }
@@ -249,7 +254,7 @@ pub(crate) struct List<const UNIQUE: bool> {
     pub(crate) table: Arc<Mutex<Table>>,
     pub(crate) run: u32,
     pub(crate) filtered: bool,
-    pub(crate) learned: DetectedOffset,
+    pub(crate) detected: DetectedOffset,
 }
 
 impl<const U: bool> Source for List<U> {
@@ -303,7 +308,7 @@ impl<const U: bool> Source for List<U> {
         }
     }
 
-    fn learned(&self) -> Option<&DetectedOffset> {
-        Some(&self.learned)
+    fn detected_offset(&self) -> Option<&DetectedOffset> {
+        Some(&self.detected)
     }
 }

@@ -4,43 +4,43 @@ use modelarts_api::Offset;
 
 /// The rows that one request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// What to send as `offset`, in the meaning of the service.
-    pub(crate) offset: u64,
-    /// What to send as `limit`.
-    pub(crate) limit: u32,
+pub(super) struct Window {
+    /// The value of `offset`, in the meaning of the service.
+    pub(super) offset: u64,
+    /// The value of `limit`.
+    pub(super) limit: u32,
     /// The number of the first row.
-    pub(crate) start: u64,
+    pub(super) start: u64,
 }
 
 impl Window {
     /// The number of the row behind the last one.
-    pub(crate) fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.start + u64::from(self.limit)
     }
 }
 
-/// How windows are cut.
+/// Chooses the offset and limit of each page request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowPlan {
-    pub(crate) meaning: Offset,
+pub(super) struct WindowPlan {
+    pub(super) meaning: Offset,
     /// How many new rows a window should bring.
-    pub(crate) size: u32,
+    pub(super) size: u32,
     /// The largest window that the service makes.
-    pub(crate) max: u32,
+    pub(super) max: u32,
     /// How many rows that were read a window should begin with. They show whether
     /// the list has shifted since.
-    pub(crate) overlap: u32,
+    pub(super) overlap: u32,
 }
 
 impl WindowPlan {
     /// The window that brings what comes after the first `read` rows.
-    pub(crate) fn after(&self, read: u64) -> Window {
+    pub(super) fn after(&self, read: u64) -> Window {
         self.overlapping(read, self.overlap.min(self.max / 2))
     }
 
     /// The same, with another overlap.
-    pub(crate) fn overlapping(&self, read: u64, overlap: u32) -> Window {
+    pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.meaning {
             Offset::PageIndex => (0..=overlap)
@@ -74,7 +74,7 @@ impl WindowPlan {
     }
 
     /// The largest window that holds this row.
-    pub(crate) fn around(&self, row: u64) -> Window {
+    pub(super) fn around(&self, row: u64) -> Window {
         let limit = u64::from(self.max.max(1));
         let (offset, start) = match self.meaning {
             Offset::PageIndex => (row / limit, row / limit * limit),
@@ -92,7 +92,7 @@ impl WindowPlan {
 mod tests {
     use super::*;
 
-    fn frame(meaning: Offset, size: u32) -> WindowPlan {
+    fn plan(meaning: Offset, size: u32) -> WindowPlan {
         WindowPlan {
             meaning,
             size,
@@ -107,7 +107,7 @@ mod tests {
             let mut read = 0;
             let mut windows = 0;
             while read < 10_000 {
-                let window = frame(meaning, 50).after(read);
+                let window = plan(meaning, 50).after(read);
                 assert!(window.limit <= 50);
                 assert!(window.start + read.min(3) <= read, "{meaning:?} {read}");
                 assert!(window.end() > read, "{meaning:?} {read}");
@@ -124,7 +124,7 @@ mod tests {
         let sizes = |meaning| {
             let mut read = 0;
             let windows = (0..5).map(move |_| {
-                let window = frame(meaning, 2).after(read);
+                let window = plan(meaning, 2).after(read);
                 let new = window.end() - read;
                 read = window.end();
                 (window.start, new)
@@ -140,16 +140,16 @@ mod tests {
     #[test]
     fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
         for meaning in [Offset::PageIndex, Offset::Record] {
-            let frame = WindowPlan {
+            let plan = WindowPlan {
                 max: 1,
-                ..frame(meaning, 50)
+                ..plan(meaning, 50)
             };
             let expected = Window {
                 offset: 7,
                 limit: 1,
                 start: 7,
             };
-            assert_eq!(frame.after(7), expected);
+            assert_eq!(plan.after(7), expected);
         }
     }
 }

@@ -2,43 +2,43 @@
 
 use modelarts_api::Offset;
 
-use crate::pagination::window::Window;
+use crate::pagination::pager::window::Window;
 
 /// How sure it is what the offset counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(super) enum Meaning {
     /// It is documented, said by the caller, or was found out.
     Known,
     /// The documents disagree. The number of pages that did not settle it.
     Disputed(u32),
 }
 
-/// How many pages may leave open what the offset counts. Each is followed by the first
+/// The pages that may leave open what the offset counts. Each is followed by the first
 /// page, where both meanings agree.
-const DOUBTS: u32 = 6;
+const MAX_DOUBTS: u32 = 6;
 
 impl Meaning {
-    pub(crate) fn is_known(self) -> bool {
+    pub(super) fn is_known(self) -> bool {
         self == Self::Known
     }
 
     /// Returns whether a page did not settle it.
-    pub(crate) fn is_in_doubt(self) -> bool {
+    pub(super) fn is_in_doubt(self) -> bool {
         matches!(self, Self::Disputed(1..))
     }
 
     /// The meaning after one more page that did not settle it; `None` when there were too
     /// many of them.
-    pub(crate) fn doubt(self) -> Option<Self> {
+    pub(super) fn with_doubt(self) -> Option<Self> {
         match self {
-            Self::Disputed(doubts) if doubts < DOUBTS => Some(Self::Disputed(doubts + 1)),
+            Self::Disputed(doubts) if doubts < MAX_DOUBTS => Some(Self::Disputed(doubts + 1)),
             _ => None,
         }
     }
 }
 
 /// The other one of the two meanings that are disputed.
-pub(crate) fn other(meaning: Offset) -> Offset {
+pub(super) fn other_meaning(meaning: Offset) -> Offset {
     match meaning {
         Offset::PageIndex => Offset::Record,
         _ => Offset::PageIndex,
@@ -47,7 +47,7 @@ pub(crate) fn other(meaning: Offset) -> Offset {
 
 /// The answer of a page to the question if the meaning by which it was asked for is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(super) enum Verdict {
     /// The offset counts what it was taken to count.
     Confirmed,
     /// It counts the other.
@@ -58,26 +58,26 @@ pub(crate) enum Verdict {
 
 /// A page that was asked for by one meaning, and the page before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Evidence<'a> {
-    pub(crate) meaning: Offset,
-    pub(crate) window: &'a Window,
+pub(super) struct Evidence<'a> {
+    pub(super) meaning: Offset,
+    pub(super) window: &'a Window,
     /// How many rows came.
-    pub(crate) rows: u64,
+    pub(super) rows: u64,
     /// How many the service says there are.
-    pub(crate) total: Option<u64>,
+    pub(super) total: Option<u64>,
     /// The rows that came.
-    pub(crate) page: &'a [u64],
+    pub(super) page: &'a [u64],
     /// The rows of the page before, which began at row `start`.
-    pub(crate) previous: &'a [u64],
-    pub(crate) start: u64,
+    pub(super) previous: &'a [u64],
+    pub(super) start: u64,
     /// The list has as many rows as it had then.
-    pub(crate) unmoved: bool,
+    pub(super) unmoved: bool,
 }
 
 impl Evidence<'_> {
     /// Compares the rows that came with those that each meaning lets expect, or their number,
     /// where none came.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Verdict {
         let (this, other) = self.starts();
         if self.rows == 0 {
             return match (self.expected(this), self.expected(other)) {
@@ -99,7 +99,7 @@ impl Evidence<'_> {
                     Verdict::Disproved
                 }
                 _ if self
-                    .equal_at(self.place(this))
+                    .equal_at(self.shift(this))
                     .is_some_and(|(equal, all)| equal == all) =>
                 {
                     Verdict::Confirmed
@@ -125,7 +125,7 @@ impl Evidence<'_> {
     }
 
     /// Where row 0 of the page before is on this page if this one begins with row `start`.
-    fn place(&self, start: u64) -> i64 {
+    fn shift(&self, start: u64) -> i64 {
         self.start.cast_signed() - start.cast_signed()
     }
 
@@ -133,15 +133,15 @@ impl Evidence<'_> {
     /// their places.
     fn is_exact(&self) -> bool {
         let (this, _) = self.starts();
-        self.equal_at(self.place(this))
+        self.equal_at(self.shift(this))
             .is_none_or(|(equal, all)| equal == all)
     }
 
-    /// How many rows of the page before are on this one, moved by `place`, and how many there
+    /// How many rows of the page before are on this one, moved by `shift`, and how many there
     /// can be; `None` if there can be none.
-    fn equal_at(&self, place: i64) -> Option<(usize, usize)> {
-        let first = usize::try_from(-place).unwrap_or(0);
-        let skipped = usize::try_from(place).unwrap_or(0);
+    fn equal_at(&self, shift: i64) -> Option<(usize, usize)> {
+        let first = usize::try_from(-shift).unwrap_or(0);
+        let skipped = usize::try_from(shift).unwrap_or(0);
         let previous = self.previous.iter().skip(first);
         let both = previous.zip(self.page.iter().skip(skipped));
         let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
@@ -162,10 +162,10 @@ impl Evidence<'_> {
             .min(u64::from(self.window.limit))
             .cast_signed()
             / 4;
-        let place = self.place(start);
+        let shift = self.shift(start);
         let mut overlaps = false;
-        for place in place - near..=place + near {
-            if let Some((equal, all)) = self.equal_at(place) {
+        for shift in shift - near..=shift + near {
+            if let Some((equal, all)) = self.equal_at(shift) {
                 overlaps = true;
                 if 2 * equal >= all {
                     return true;

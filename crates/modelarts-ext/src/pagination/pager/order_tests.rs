@@ -1,6 +1,9 @@
 //! Lists whose order, total or offset cannot be relied on.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures::{TryStreamExt, executor::block_on};
 use modelarts_api::Offset;
@@ -9,10 +12,12 @@ use proptest::prelude::*;
 use crate::{
     error::Error,
     pagination::{
-        page,
+        pager::{
+            simulated_list::{Change, Count, Rows, Setting, Table},
+            tests::config,
+        },
         position::Position,
-        simulated_list::{Change, Count, Rows, Setting, Table},
-        tests::config,
+        stream,
     },
 };
 
@@ -21,7 +26,7 @@ const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 /// The rows that came before the end of the list or an error, the error, and the list.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
     let (pages, table) = setting.pages::<UNIQUE>();
-    let mut rows = page::rows(pages);
+    let mut rows = stream::rows(pages);
     let mut given = Vec::new();
     let error = loop {
         match block_on(rows.try_next()) {
@@ -44,18 +49,18 @@ fn always(requests: usize, changes: impl Fn(u64) -> Vec<Change>) -> Vec<Vec<Chan
 #[test]
 fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
     for meaning in MEANINGS {
-        for said in MEANINGS {
+        for documented in MEANINGS {
             for (part, request) in [(0, 1), (0, 2), (500, 1), (1000, 1), (0, 3)] {
                 let mut changes = vec![Vec::new(); 4];
                 changes[request] = vec![Change::Insert(part, 1)];
                 let setting = Setting {
                     meaning,
-                    said,
+                    documented,
                     disputed: true,
                     changes,
                     ..Setting::of(300)
                 };
-                let what = format!("{meaning:?} {said:?} {part} {request}");
+                let what = format!("{meaning:?} {documented:?} {part} {request}");
                 let (rows, error, table) = read::<true>(&setting);
                 assert_eq!(error.map(|error| error.to_string()), None, "{what}");
                 let mut stayed: Vec<u32> = rows.into_iter().filter(|row| *row < 300).collect();
@@ -79,17 +84,17 @@ fn equal_rows_with_others_between_them_are_read_whole() {
         .flat_map(|row| [3 * row, 3 * (row - 6) + 1])
         .collect();
     for meaning in MEANINGS {
-        for said in MEANINGS {
+        for documented in MEANINGS {
             for size in [1, 3, 10, 50] {
                 let setting = Setting {
                     rows: Rows(rows.clone()),
                     meaning,
-                    said,
+                    documented,
                     disputed: true,
                     size,
                     ..Setting::of(0)
                 };
-                let what = format!("{meaning:?} {said:?} {size}");
+                let what = format!("{meaning:?} {documented:?} {size}");
                 let (given, error, table) = read::<false>(&setting);
                 assert_eq!(
                     error.map(|error| error.to_string()),
@@ -115,7 +120,7 @@ fn rows_of_one_time_in_any_order_come_once() {
         for (size, disputed) in [(50, false), (50, true), (10, false), (1, false)] {
             let setting = Setting {
                 meaning,
-                said: meaning,
+                documented: meaning,
                 disputed,
                 run: 1,
                 size,
@@ -208,8 +213,8 @@ fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let mut reading = setting.reading();
     reading.resume = Some(position);
     let (list, _) = setting.list::<true>();
-    let pages = page::pages(list, setting.pagination(), reading);
-    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+    let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "List: the list ended after 60 of the 67 rows that the service stated; read on from the \
@@ -333,11 +338,15 @@ fn history() -> impl Strategy<Value = Setting> {
     );
     let reading = (5..=50_u32, prop_oneof![Just(1), 2..6_usize], any::<bool>());
     (list, reading, prop::collection::vec(one, 0..60)).prop_map(
-        |((rows, meaning, said, total, total_error), (size, in_flight, disputed), changes)| {
+        |(
+            (rows, meaning, documented, total, total_error),
+            (size, in_flight, disputed),
+            changes,
+        )| {
             Setting {
                 run: 1,
                 meaning,
-                said: if disputed { said } else { meaning },
+                documented: if disputed { documented } else { meaning },
                 disputed,
                 total,
                 total_error,

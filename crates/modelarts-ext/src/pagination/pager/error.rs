@@ -4,47 +4,47 @@ use std::fmt;
 
 use crate::pagination::position::Position;
 
-/// How many requests a list may take: so many, and of those that its rows need if each
-/// page brings as many as it was asked for, so many times as many.
-const REQUESTS: u64 = 64;
+/// The requests that any list may take, and those that it may take for each page that its rows
+/// fill.
+const BASE_REQUESTS: u64 = 64;
 const REQUESTS_PER_PAGE: u64 = 4;
-/// The number of rows behind what was read that a search may reach, where no total is stated.
-const SEARCHED: u64 = 10_000;
+/// The rows behind those that were read that a relocation may reach, where no total is stated.
+const MAX_ROWS_AHEAD: u64 = 10_000;
 
-/// How often a page that is not full and leads no further is taken for an accident
-/// while the service says that there is more.
-pub(crate) const PATIENCE: u32 = 1;
-/// The number of searches without a new row in between that are enough.
-pub(crate) const SEARCHES: u32 = 10;
-/// How often a list is read again while its rows change places.
-pub(crate) const TIMES_UNORDERED: u32 = 16;
-/// The same, because rows were inserted and removed at the same time, which looks alike.
-pub(crate) const TIMES_UNCERTAIN: u32 = 2;
+/// The pages in a row that may be short and lead no further while the service says that there
+/// is more.
+pub(super) const MAX_IDLE_PAGES: u32 = 1;
+/// The relocations in a row that may end without a new row.
+pub(super) const MAX_RELOCATIONS: u32 = 10;
+/// The times that a list is read again while its rows change places.
+pub(super) const MAX_REREADS_UNORDERED: u32 = 16;
+/// The same where rows were inserted and removed at the same time, which looks alike.
+pub(super) const MAX_REREADS_UNCLEAR: u32 = 2;
 
-/// How many requests a list with so many rows may take. `new`: how many of them a page
-/// brings; `searched`: how many lie before the farthest that a search asked for.
-pub(crate) fn most_requests(rows: u64, new: u32, searched: u64, largest_page: u32) -> u64 {
-    let searched = searched.min(rows.saturating_mul(2).saturating_add(SEARCHED));
+/// The requests that a list with so many rows may take. `new`: the rows that a page brings;
+/// `farthest`: the rows before the farthest one that a relocation asked for.
+pub(super) fn max_requests(rows: u64, new: u32, farthest: u64, largest_page: u32) -> u64 {
+    let farthest = farthest.min(rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD));
     let step = u64::from((largest_page / 2).max(1));
     let pages = rows.div_ceil(u64::from(new.max(1)));
-    let pages = pages.saturating_add(searched.div_ceil(step));
-    REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
+    let pages = pages.saturating_add(farthest.div_ceil(step));
+    BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
 }
 
-/// The end of a list that is read again.
-pub(crate) struct End {
-    pub(crate) position: Position,
+/// A list that is read again from its beginning, since it came to this end.
+pub(super) struct Reread {
+    pub(super) position: Position,
     /// The number of times that it was reached.
-    pub(crate) times: u32,
+    pub(super) times: u32,
     /// The rows that were given then.
-    pub(crate) given: u64,
+    pub(super) given: u64,
     /// The rows that came, of those that had to come, if some were missing.
-    pub(crate) missing: Option<(u64, u64)>,
+    pub(super) missing: Option<(u64, u64)>,
 }
 
 /// The reason that the rest of a list cannot be read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ListError {
+pub(super) enum ListError {
     /// Nothing of what was read can be found again.
     ChangedTooMuch,
     /// It could not be found out what the offset counts.
@@ -71,7 +71,7 @@ pub(crate) enum ListError {
 
 impl ListError {
     /// The error of a list that ended before all of its rows came, or perhaps before that.
-    pub(crate) fn ended_early(missing: Option<(u64, u64)>, unordered: bool, given: u64) -> Self {
+    pub(super) fn ended_early(missing: Option<(u64, u64)>, unordered: bool, given: u64) -> Self {
         match missing {
             Some((came, all)) if !unordered => Self::Ended { came, all },
             _ => Self::OrderChanged { came: given },
@@ -93,7 +93,7 @@ impl fmt::Display for ListError {
             Self::TooManyRequests { requests, rows } => write!(
                 f,
                 "{requests} requests brought {rows} rows, and the list has not ended; a list must \
-                 take no more than {REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read \
+                 take no more than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read \
                  it again"
             ),
             Self::PageTooLong {

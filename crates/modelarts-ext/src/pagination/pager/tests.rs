@@ -10,9 +10,9 @@ use modelarts_api::Offset;
 use proptest::{prelude::*, test_runner::RngSeed};
 
 use crate::pagination::{
-    page,
+    pager::simulated_list::{Change, List, Rows, Setting},
     position::Position,
-    simulated_list::{Change, List, Rows, Setting},
+    stream,
 };
 
 const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
@@ -24,7 +24,7 @@ fn each_meaning_of_offset_reads_every_row_once() {
             for meaning in MEANINGS {
                 let setting = Setting {
                     meaning,
-                    said: meaning,
+                    documented: meaning,
                     size,
                     in_flight: 3,
                     ..Setting::of(count)
@@ -61,7 +61,7 @@ fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
             for total in [true, false] {
                 let setting = Setting {
                     meaning,
-                    said: meaning,
+                    documented: meaning,
                     disputed,
                     total,
                     in_flight,
@@ -87,7 +87,7 @@ fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
         // Everything is on the first page, which is full.
         let setting = Setting {
             meaning,
-            said: meaning,
+            documented: meaning,
             last_offset: Some(0),
             ..Setting::of(50)
         };
@@ -175,15 +175,15 @@ fn a_client_remembers_what_it_found_out() {
         ..Setting::of(200)
     };
     let (list, _) = setting.list::<false>();
-    let learned = list.learned.clone();
+    let detected = list.detected.clone();
     let read = |list: List<false>| {
-        let pages = page::pages(list, setting.pagination(), setting.reading());
-        block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap()
+        let pages = stream::pages(Arc::new(list), setting.pagination(), setting.reading());
+        block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(read(list).len(), 200);
-    assert_eq!(learned.get(), Some(Offset::PageIndex));
+    assert_eq!(detected.get(), Some(Offset::PageIndex));
     let (mut list, table) = setting.list::<false>();
-    list.learned = learned;
+    list.detected = detected;
     assert_eq!(read(list).len(), 200);
     let asked = table.lock().unwrap().asked.clone();
     assert!(asked.iter().all(|(offset, _)| *offset < 8), "{asked:?}");
@@ -198,7 +198,7 @@ fn a_list_is_read_on_from_a_position() {
     for insert in [0, 2, 70, 400] {
         for delete in [0, 1, 5] {
             let (list, table) = setting.list::<true>();
-            let mut pages = page::pages(list, setting.pagination(), setting.reading());
+            let mut pages = stream::pages(Arc::new(list), setting.pagination(), setting.reading());
             let mut rows = Vec::new();
             for _ in 0..5 {
                 rows.extend(block_on(pages.try_next()).unwrap().unwrap().items);
@@ -219,8 +219,8 @@ fn a_list_is_read_on_from_a_position() {
             let mut reading = setting.reading();
             reading.resume = Some(serde_json::from_str(&position).unwrap());
             let (list, _) = changed.list::<true>();
-            let pages = page::pages(list, setting.pagination(), reading);
-            rows.extend(block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap());
+            let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+            rows.extend(block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap());
             rows.retain(|row| *row < 999_999);
             assert_eq!(rows, (0..100).collect::<Vec<_>>(), "{insert} {delete}");
         }
@@ -247,8 +247,8 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
         ..setting.clone()
     }
     .list::<true>();
-    let pages = page::pages(list, setting.pagination(), reading);
-    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+    let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "List: the list has changed so much while it was read that it cannot be said where to go \
@@ -292,7 +292,7 @@ fn rows_that_look_like_deleted_ones_are_given() {
     assert_eq!(first, (0..10).collect::<Vec<_>>());
     let now: Vec<u32> = (300..315).chain(0..3).collect();
     table.lock().unwrap().rows.clone_from(&now);
-    let rows = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap();
+    let rows = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap();
     assert_eq!(rows, now);
 }
 
@@ -327,7 +327,7 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     for setting in [pushed, split] {
         let setting = Setting {
             meaning: Offset::PageIndex,
-            said: Offset::PageIndex,
+            documented: Offset::PageIndex,
             total: false,
             size: 1,
             ..setting
@@ -390,7 +390,7 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
             cap: cap.map(|(cap, says)| (cap, says || meaning == Offset::PageIndex)),
             total: total || cap.is_some(),
             // What is disputed is found out as long as the list holds still.
-            said: if disputed && changes.is_empty() {
+            documented: if disputed && changes.is_empty() {
                 Offset::Record
             } else {
                 meaning

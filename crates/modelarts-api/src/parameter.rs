@@ -1,0 +1,56 @@
+//! The parameters of operations that are called by name.
+
+use crate::{
+    generated::PARAMETERS,
+    operation::{Operation, ParameterLocation},
+    schema::Shape,
+};
+
+/// One parameter of an operation, or its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The operation, such as `ListTrainingJobEvents`.
+    pub operation: &'static str,
+    /// The name on the wire, such as `training_job_id`; `body` for the body.
+    pub name: &'static str,
+    /// The part of the request that it travels in.
+    pub location: ParameterLocation,
+    /// True if a call without it must not be sent.
+    pub required: bool,
+    /// The schema of its values, such as `TrainingJobId`, whose limits are in
+    /// [`LIMITS`](crate::LIMITS); empty if it has none by name.
+    pub schema: &'static str,
+    /// The type of its values.
+    pub shape: Shape,
+}
+
+impl Parameter {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        operation: &'static str,
+        name: &'static str,
+        location: ParameterLocation,
+        required: bool,
+        schema: &'static str,
+        shape: Shape,
+    ) -> Self {
+        Self {
+            operation,
+            name,
+            location,
+            required,
+            schema,
+            shape,
+        }
+    }
+}
+
+impl Operation {
+    /// The parameters: those of the path first, and the body last.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+        let id = self.id;
+        PARAMETERS.iter().filter(move |row| row.operation == id)
+    }
+}

@@ -1,0 +1,145 @@
+//! Rows of a list that a generated operation answers.
+
+use std::sync::Arc;
+
+use modelarts_api::{BoxFuture, Offset, types};
+use progenitor_client::ResponseValue;
+use serde::Serialize;
+
+use crate::{
+    client::Client,
+    error::Error,
+    pagination::{
+        offset::DetectedOffset,
+        page::{RawPage, Source},
+        stream::pagination_of,
+    },
+};
+
+/// The call of an operation.
+type Call<'a, R> = BoxFuture<'a, Result<ResponseValue<R>, modelarts_api::Error<types::ApiError>>>;
+
+/// Requests the rows of one window, by offset and limit.
+type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
+
+/// The rows of an operation.
+pub(crate) struct RowSource<T> {
+    operation: &'static str,
+    fetch: Box<Fetch<T>>,
+    /// The id of a row. Rows without one are compared as a whole.
+    id: fn(&T) -> Option<&str>,
+    unique: bool,
+    filtered: bool,
+    detected_offset: Option<DetectedOffset>,
+}
+
+/// The rows of an answer, and its numbers that the pager needs.
+pub(crate) struct Rows<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) total: Option<i64>,
+    pub(crate) count: Option<i64>,
+    pub(crate) limit: Option<i64>,
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn new(items: Vec<T>, total: Option<i64>) -> Self {
+        Self {
+            items,
+            total,
+            count: None,
+            limit: None,
+        }
+    }
+}
+
+impl<T: Send + 'static> RowSource<T> {
+    /// `call` calls the operation with an offset and a limit, and `rows` takes the rows out of
+    /// its answer.
+    pub(crate) fn new<R: Send + 'static>(
+        client: &Client,
+        operation: &'static str,
+        call: impl for<'a> Fn(&'a Client, &'a modelarts_api::Client, i64, i64) -> Call<'a, R>
+        + Send
+        + Sync
+        + 'static,
+        rows: fn(R) -> Rows<T>,
+    ) -> Self {
+        let client = client.clone();
+        let call = Arc::new(call);
+        let offset = pagination_of(operation).map(|pagination| pagination.offset);
+        Self {
+            operation,
+            unique: !matches!(offset, Ok(Offset::SinglePage)),
+            id: |_| None,
+            filtered: false,
+            detected_offset: None,
+            fetch: Box::new(move |offset, limit| {
+                let (client, call) = (client.clone(), Arc::clone(&call));
+                Box::pin(async move {
+                    let call = client.call(|api| call(&client, api, offset, i64::from(limit)));
+                    let answer = call.await?;
+                    let dropped = answer.dropped().rows;
+                    let call = answer.call();
+                    let rows = rows(answer.into_inner());
+                    Ok(RawPage {
+                        items: rows.items,
+                        total: rows.total,
+                        count: rows.count,
+                        limit: rows.limit,
+                        dropped,
+                        call,
+                    })
+                })
+            }),
+        }
+    }
+
+    /// Rows have ids, and no two the same.
+    pub(crate) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// True if the caller set conditions.
+    pub(crate) fn filtered(mut self, filtered: bool) -> Self {
+        self.filtered = filtered;
+        self
+    }
+
+    /// The documents disagree about the offset, and what it counts is remembered here.
+    pub(crate) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
+        self.detected_offset = Some(detected.clone());
+        self
+    }
+}
+
+impl<T: Serialize + Send + Sync + 'static> Source for RowSource<T> {
+    type Item = T;
+
+    fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {
+        (self.fetch)(offset, limit)
+    }
+
+    fn key(&self, item: &T) -> String {
+        let id = (self.id)(item)
+            .filter(|id| !id.is_empty())
+            .map(str::to_owned);
+        id.unwrap_or_else(|| serde_json::to_string(item).unwrap_or_default())
+    }
+
+    fn detected_offset(&self) -> Option<&DetectedOffset> {
+        self.detected_offset.as_ref()
+    }
+}

@@ -1,0 +1,114 @@
+//! A call of an operation by its name.
+
+use std::collections::BTreeMap;
+
+use modelarts_api::{Effect, Operation, ResponseValue, decode, types::ApiError};
+use serde_json::Value;
+
+use crate::{
+    client::{Client, response::Response},
+    error::Error,
+};
+
+/// A call of an operation by its name, with values for its parameters.
+///
+/// The operations and their parameters are in [`OPERATIONS`](modelarts_api::OPERATIONS) and
+/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried as every other; it
+/// gives JSON as the service sends it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let emulator = modelarts_emulator::Emulator::start().await?;
+/// # let keys = modelarts_ext::Credentials::keys(emulator.access_key(), emulator.secret_key());
+/// # let client = modelarts_ext::Client::builder()
+/// #     .endpoint(emulator.url())
+/// #     .project_id(emulator.project_id())
+/// #     .credentials(keys)
+/// #     .build()?;
+/// let created = client
+///     .operation("CreateTrainingExperiment")?
+///     .body(serde_json::json!({"metadata": {"name": "tokenizer-sweep"}}))
+///     .send()
+///     .await?;
+/// println!("{}", created["metadata"]["id"]);
+///
+/// let experiments = client.operation("ListTrainingExperiments")?.list().collect(100).await?;
+/// assert_eq!(experiments[0]["metadata"]["name"], "tokenizer-sweep");
+/// # emulator.shutdown().await;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is sent before send() or list()"]
+pub struct OperationCall {
+    pub(super) client: Client,
+    pub(super) operation: &'static Operation,
+    pub(super) values: BTreeMap<String, String>,
+    pub(super) body: Option<Value>,
+}
+
+impl OperationCall {
+    pub(super) fn new(client: Client, operation: &'static Operation) -> Self {
+        Self {
+            client,
+            operation,
+            values: BTreeMap::new(),
+            body: None,
+        }
+    }
+
+    /// Sets a parameter by its name on the wire, wherever in the request it travels. The
+    /// project is that of the client, if nothing is said.
+    pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.values.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: impl Into<Value>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// The operation, as the description has it.
+    #[must_use]
+    pub fn operation(&self) -> &'static Operation {
+        self.operation
+    }
+
+    /// Calls the operation once, and again by the retry policy of the client where its effect
+    /// admits it. The answer is null where the service answers without a body.
+    ///
+    /// # Errors
+    /// Parameters that the operation does not have, or that are missing or malformed, with nothing
+    /// sent; as [`Client::call`].
+    pub async fn send(self) -> Result<Response<Value>, Error> {
+        let request = self.request()?;
+        let operation = self.operation;
+        self.client
+            .call(|api| execute(api, request, operation))
+            .await
+    }
+}
+
+/// Sends a request, and reads the answer as generated calls do.
+// The error of generated calls is that large.
+#[allow(clippy::result_large_err)]
+async fn execute(
+    api: &modelarts_api::Client,
+    request: reqwest::Request,
+    operation: &'static Operation,
+) -> Result<ResponseValue<Value>, modelarts_api::Error<ApiError>> {
+    let response = modelarts_api::send(api, request, operation).await?;
+    let is_empty = response.body.is_empty();
+    // A read that answers with nothing (204) is not ready yet, as `Client::call` says.
+    let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
+    match response.status.as_u16() {
+        200..=299 if is_empty && is_ready => decode::empty_response(response).map(|()| Value::Null),
+        200..=299 => decode::response(response),
+        400..=599 => Err(modelarts_api::Error::ErrorResponse(decode::response(
+            response,
+        )?)),
+        _ => Err(modelarts_api::Error::UnexpectedResponse(response.into())),
+    }
+}

@@ -1,0 +1,82 @@
+//! Operations by name: calls of every operation of the description, chosen at run time.
+//!
+//! An [`OperationCall`] collects the parameters and the body; [`request`] checks them against the
+//! tables of the description and puts the request together; [`rows`] reads a list page by page.
+//! Nothing here knows a single operation, so one that is added to the description is there.
+
+pub(crate) mod call;
+mod request;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use modelarts_api::Offset;
+use serde_json::Value;
+
+use crate::{
+    client::Client,
+    error::Error,
+    operations::{call::OperationCall, rows::OperationRows},
+    pagination::{list::List, stream::pagination_of},
+    validation::recommendations::nearest,
+};
+
+impl Client {
+    /// Begins to call the operation of this name, such as `ListTrainingJobEvents`: any of the
+    /// description, also one that this crate has no method for.
+    ///
+    /// # Errors
+    /// A name that the description does not have.
+    pub fn operation(&self, name: &str) -> Result<OperationCall, Error> {
+        let known = || modelarts_api::OPERATIONS.iter();
+        let Some(operation) = known().find(|operation| operation.id == name) else {
+            let hint = match nearest(name, known().map(|operation| operation.id)) {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None => "it must be one of modelarts_api::OPERATIONS".to_owned(),
+            };
+            return Err(Error::invalid(format!(
+                "no operation is called {name}; {hint}"
+            )));
+        };
+        Ok(OperationCall::new(self.clone(), operation))
+    }
+}
+
+impl OperationCall {
+    /// Calls the operation for each page of its list. The rows are recognised by `id` or
+    /// `metadata.id`, else as a whole, so one may come twice if it changes meanwhile.
+    ///
+    /// # Errors
+    /// The stream fails as [`send`](Self::send) does, and if the operation has no list that is
+    /// read by offsets.
+    pub fn list(self) -> List<Value> {
+        List::checked(self.rows())
+    }
+
+    fn rows(self) -> Result<OperationRows, Error> {
+        let id = self.operation.id;
+        let pagination = pagination_of(id)?;
+        if pagination.offset == Offset::LineCursor {
+            return Err(Error::invalid(format!(
+                "{id}: its pages follow one another by line numbers, not by offsets; call it with \
+                 send"
+            )));
+        }
+        for name in [pagination.offset_name, pagination.limit_name]
+            .into_iter()
+            .flatten()
+        {
+            let in_body = self
+                .body
+                .as_ref()
+                .is_some_and(|body| body.get(name).is_some());
+            if in_body || self.values.contains_key(name) {
+                return Err(Error::invalid(format!(
+                    "{id}: {name} must not be given, because it is set for each page; use \
+                     page_size and resume"
+                )));
+            }
+        }
+        Ok(OperationRows::new(self, pagination))
+    }
+}

@@ -1,0 +1,146 @@
+//! The request of a call by name: its parameters are checked and put in their places.
+
+use modelarts_api::{Parameter, ParameterLocation, Shape, path_segment::PathSegment};
+use progenitor_client::ClientInfo;
+use reqwest::{
+    Method, Request, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use serde_json::Value;
+
+use crate::{
+    error::Error,
+    operations::call::OperationCall,
+    validation::{limits, recommendations::nearest},
+};
+
+/// The parameter that the client knows the value of.
+const PROJECT: &str = "project_id";
+
+impl OperationCall {
+    /// The request, if all parameters are there and no others.
+    pub(super) fn request(&self) -> Result<Request, Error> {
+        self.check_names()?;
+        let mut path = self.operation.path.to_owned();
+        let mut query = Vec::new();
+        let mut headers = Vec::new();
+        let mut body = None;
+        for parameter in self.operation.parameters() {
+            let name = parameter.name;
+            if parameter.location == ParameterLocation::Body {
+                body = self.checked_body(parameter)?;
+                continue;
+            }
+            let value = match self.values.get(name) {
+                Some(value) => value,
+                None if name == PROJECT => self.client.project_id(),
+                None if parameter.required => {
+                    return Err(self.invalid(format_args!("{name} must be given")));
+                }
+                None => continue,
+            };
+            self.check(parameter, value)?;
+            match parameter.location {
+                ParameterLocation::Path => {
+                    path = path.replace(&format!("{{{name}}}"), &PathSegment(&value).to_string());
+                }
+                ParameterLocation::Header => headers.push((name, value)),
+                _ => query.push((name, value)),
+            }
+        }
+        let url = format!("{}{path}", self.client.api().baseurl());
+        let mut url = Url::parse(&url).map_err(|error| self.invalid(format_args!("{error}")))?;
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let method = self.operation.method.parse::<Method>();
+        let method = method.map_err(|error| self.invalid(format_args!("{error}")))?;
+        let mut request = Request::new(method, url);
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(ACCEPT, json.clone());
+        for (name, value) in headers {
+            let header = name.parse::<HeaderName>().ok().zip(value.parse().ok());
+            let (header, value) = header.ok_or_else(|| {
+                self.invalid(format_args!("{name} must be text that a header can hold"))
+            })?;
+            request.headers_mut().insert(header, value);
+        }
+        if let Some(body) = body {
+            request.headers_mut().insert(CONTENT_TYPE, json);
+            *request.body_mut() = Some(body.to_string().into());
+        }
+        Ok(request)
+    }
+
+    /// Refuses values for parameters that the operation does not have.
+    fn check_names(&self) -> Result<(), Error> {
+        let known = || {
+            let parameters = self.operation.parameters();
+            parameters.filter(|parameter| parameter.location != ParameterLocation::Body)
+        };
+        for name in self.values.keys() {
+            if known().any(|parameter| parameter.name == name) {
+                continue;
+            }
+            let hint = match nearest(name, known().map(|parameter| parameter.name)) {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None => {
+                    let names: Vec<_> = known().map(|parameter| parameter.name).collect();
+                    format!("it must be {}", limits::one_of(&names))
+                }
+            };
+            return Err(self.invalid(format_args!("no parameter is called {name}; {hint}")));
+        }
+        let has_body = self
+            .operation
+            .parameters()
+            .any(|parameter| parameter.location == ParameterLocation::Body);
+        if self.body.is_some() && !has_body {
+            return Err(self.invalid(format_args!("it must have no body")));
+        }
+        Ok(())
+    }
+
+    /// Refuses what is no value of the type that the description states, and what would change
+    /// the path. Other limits are left to the service, as generated calls do.
+    fn check(&self, parameter: &Parameter, value: &str) -> Result<(), Error> {
+        let name = parameter.name;
+        let fits = match parameter.shape {
+            Shape::Integer => value.parse::<i64>().is_ok(),
+            Shape::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
+            Shape::Boolean => ["true", "false"].contains(&value),
+            _ => true,
+        };
+        if !fits {
+            let shape = limits::shape_in_words(parameter.shape);
+            return Err(self.invalid(format_args!("{name} {value:?}: it must be {shape}")));
+        }
+        if parameter.location == ParameterLocation::Path {
+            if ["", ".", ".."].contains(&value) {
+                return Err(self.invalid(format_args!(
+                    "{name} {value:?}: it must be a part of the path"
+                )));
+            }
+            if let Some(limit) = limits::broken_limit(parameter.schema, "", value) {
+                return Err(self.invalid(format_args!("{name} {value:?}: it must be {limit}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn checked_body(&self, parameter: &Parameter) -> Result<Option<&Value>, Error> {
+        match &self.body {
+            None if parameter.required => {
+                Err(self.invalid(format_args!("a body must be given ({})", parameter.schema)))
+            }
+            Some(body) if matches!(parameter.shape, Shape::Object(_)) && !body.is_object() => {
+                Err(self.invalid(format_args!("the body must be an object")))
+            }
+            body => Ok(body.as_ref()),
+        }
+    }
+
+    fn invalid(&self, message: std::fmt::Arguments<'_>) -> Error {
+        Error::invalid(format!("{}: {message}", self.operation.id))
+    }
+}

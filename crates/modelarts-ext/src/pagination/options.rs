@@ -1,0 +1,62 @@
+//! Options for reading a list, and their checks.
+
+use modelarts_api::Offset;
+
+use crate::{error::Error, pagination::position::Position};
+
+/// The pages that are requested at the same time, unless the caller says otherwise.
+const IN_FLIGHT: usize = 4;
+
+/// The options of a caller for reading a list.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadOptions {
+    pub(crate) size: u32,
+    pub(crate) in_flight: usize,
+    pub(crate) meaning: Option<Offset>,
+    pub(crate) resume: Option<Position>,
+    /// A list may end before all rows came that the service counts, because it is
+    /// read again and again.
+    pub(crate) lenient: bool,
+}
+
+impl ReadOptions {
+    pub(crate) fn new(size: u32) -> Self {
+        Self {
+            size,
+            in_flight: IN_FLIGHT,
+            meaning: None,
+            resume: None,
+            lenient: false,
+        }
+    }
+
+    pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
+        if !(1..=max).contains(&self.size) {
+            return Err(Error::invalid(format!(
+                "page_size {}: it must be 1 to {max}",
+                self.size
+            )));
+        }
+        if self.in_flight == 0 {
+            return Err(Error::invalid("in_flight 0: it must be 1 at the least"));
+        }
+        if let Some(meaning) = self.meaning
+            && !matches!(meaning, Offset::PageIndex | Offset::Record)
+        {
+            return Err(Error::invalid(format!(
+                "offset_is {meaning:?}: the offset of {list} counts pages or records"
+            )));
+        }
+        self.resume.as_ref().map_or(Ok(()), |at| at.check(list))
+    }
+}
+
+/// Refuses blank text, which the service takes for no condition.
+pub(crate) fn require_not_blank(name: &str, text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid(format!(
+            "{name}: it is blank; leave it out instead"
+        )));
+    }
+    Ok(())
+}

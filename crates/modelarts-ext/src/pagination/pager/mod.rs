@@ -1,0 +1,539 @@
+//! Reads a list that changes while it is read.
+//!
+//! Each request asks for some rows that were read before, see [`WindowPlan`]. They show
+//! whether the list has shifted: rows that came in before push what was read into
+//! the window, where it is recognised; rows that went away pull unread rows in front
+//! of the window, and then not one of its rows is known. In that case the known rows
+//! are [searched for](Relocation), and reading goes on behind them. So every row that was
+//! there all the time is given once.
+//!
+//! That holds as long as the service keeps the order of the rows. Where a page shows that
+//! it does not ([`OrderCheck`]), or fewer rows came than the service counts, the list is
+//! read again from its beginning, page by page, and what did not come yet is given. It
+//! ends without an error when, from one request on, no row was new, the total did not
+//! change, and as many rows were seen as it says.
+
+mod end;
+mod error;
+mod history;
+mod offset_meaning;
+mod order_check;
+#[cfg(test)]
+mod order_tests;
+mod relocate;
+mod row_counts;
+#[cfg(test)]
+mod simulated_list;
+#[cfg(test)]
+pub(crate) mod tests;
+mod window;
+
+use std::sync::Arc;
+
+use futures::{StreamExt, stream::FuturesOrdered};
+use modelarts_api::{BoxFuture, Offset, Pagination};
+
+use crate::{
+    error::Error,
+    pagination::{
+        offset::OffsetUnit,
+        options::ReadOptions,
+        page::{Page, RawPage, Source},
+        pager::{
+            error::ListError,
+            history::RowHistory,
+            offset_meaning::{Evidence, Meaning, Verdict},
+            order_check::OrderCheck,
+            relocate::Relocation,
+            row_counts::RowCounts,
+            window::{Window, WindowPlan},
+        },
+        position::Position,
+        resume::{SAVED_KEYS, SAVED_KEYS_IN_RUN},
+    },
+};
+
+/// Overlaps. Where rows have an id, one known row is enough; three, because the last
+/// ones may just have been deleted. Rows without an id are told apart by their
+/// neighbours.
+const OVERLAP_OF_IDS: u32 = 3;
+const OVERLAP_OF_ROWS: u32 = 16;
+
+type Answer<T> = Result<(Window, RawPage<T>), Error>;
+
+/// Reads the pages of a list.
+pub(crate) struct Pager<S: Source + ?Sized> {
+    source: Arc<S>,
+    plan: WindowPlan,
+    history: RowHistory,
+    order: OrderCheck,
+    in_flight: usize,
+    /// The requests under way, in the order of their windows.
+    pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
+    /// Half of the rows of the shortest page, where pages are shorter than asked for.
+    half_page: Option<u32>,
+    /// The requests that were sent since the list was begun, or begun again.
+    requests: u64,
+    /// The rows before the end of the last page.
+    read: u64,
+    /// The same, once all that was asked for has come as expected.
+    planned: u64,
+    /// The rows that there are, as the service counts.
+    total: Option<u64>,
+    /// The rows that the list must have, by the last page, and by the page that counted fewest.
+    required: Option<u64>,
+    least: Option<u64>,
+    /// The largest number of rows that the service said.
+    largest: u64,
+    meaning: Meaning,
+    relocation: Option<Relocation>,
+    /// The rows before the end of the farthest page that a relocation asked for.
+    farthest: u64,
+    /// The relocations since the last new row.
+    relocations: u32,
+    /// The pages in a row that were not full and led no further.
+    idle_pages: u32,
+    /// The rows before the position that was resumed that are not known.
+    unknown_before: u64,
+    /// The rows that could not be read, since the list was begun, or begun again. One of them
+    /// on two pages is counted twice.
+    unreadable: u64,
+    /// The rows in a row that were known.
+    known_run: u64,
+    /// The service changes the order of the rows.
+    order_changed: bool,
+    /// The service may have changed the order of the rows.
+    order_unclear: bool,
+    /// The end that the list came to, once it is read again.
+    reread: Option<error::Reread>,
+    first: bool,
+    /// All rows come in one answer.
+    is_single_page: bool,
+    /// The list may end before all rows came.
+    lenient: bool,
+    failure: Option<Error>,
+    done: bool,
+}
+
+impl<S: Source + ?Sized> Pager<S> {
+    pub(crate) fn new(source: Arc<S>, pagination: Pagination, reading: ReadOptions) -> Self {
+        let position = reading.resume;
+        let meaning = reading
+            .meaning
+            .or_else(|| position.as_ref()?.counts.map(OffsetUnit::offset))
+            .or_else(|| source.detected_offset()?.get());
+        let unique = source.is_unique();
+        let mut history = RowHistory::new(unique);
+        let (mut read, mut unknown_before) = (0, 0);
+        let mut order = OrderCheck::default();
+        if let Some(position) = position {
+            read = position.read;
+            let start = read.saturating_sub(position.last.len() as u64);
+            order.take(history.hashes(&position.last), start, None);
+            history.resume(position.last, position.more);
+            unknown_before = read.saturating_sub(history.given());
+        }
+        Self {
+            source,
+            plan: WindowPlan {
+                meaning: meaning.unwrap_or(pagination.offset),
+                size: reading.size,
+                max: pagination.max_limit.unwrap_or(reading.size).max(1),
+                overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(unique)],
+            },
+            history,
+            order,
+            in_flight: reading.in_flight,
+            pending: FuturesOrdered::new(),
+            half_page: None,
+            requests: 0,
+            read,
+            planned: read,
+            total: None,
+            required: None,
+            least: None,
+            largest: 0,
+            meaning: if meaning.is_some() || !pagination.disputed {
+                Meaning::Known
+            } else {
+                Meaning::Disputed(0)
+            },
+            relocation: None,
+            farthest: 0,
+            relocations: 0,
+            idle_pages: 0,
+            unknown_before,
+            unreadable: 0,
+            known_run: 0,
+            order_changed: false,
+            order_unclear: false,
+            reread: None,
+            first: true,
+            is_single_page: pagination.offset == Offset::SinglePage,
+            lenient: reading.lenient,
+            failure: None,
+            done: false,
+        }
+    }
+
+    /// The next page that has something to tell. The first one always has.
+    pub(crate) async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
+        while self.failure.is_none() && !self.done {
+            if self.requests > self.max_requests() {
+                return self.too_many_requests().map_or(Ok(None), Err);
+            }
+            let (window, page) = match &self.relocation {
+                Some(relocation) => {
+                    let window = relocation.window(&self.plan);
+                    self.request(window).await?
+                }
+                None => {
+                    self.request_ahead();
+                    match self.pending.next().await {
+                        Some(answer) => answer?,
+                        None => break,
+                    }
+                }
+            };
+            let first = self.first;
+            if let Some(page) = self.take(window, page)?
+                && (first || !page.items.is_empty() || page.dropped > 0)
+            {
+                return Ok(Some(page));
+            }
+        }
+        self.failure.take().map_or(Ok(None), Err)
+    }
+
+    fn request(&mut self, window: Window) -> BoxFuture<'static, Answer<S::Item>> {
+        self.requests += 1;
+        let source = Arc::clone(&self.source);
+        let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
+        Box::pin(async move { Ok((window, source.fetch(offset, window.limit).await?)) })
+    }
+
+    fn max_requests(&self) -> u64 {
+        let overlap = self.plan.overlap.min(self.plan.max / 2);
+        let new = self.plan.size.min(self.plan.max - overlap);
+        let new = new.min(self.half_page.unwrap_or(new));
+        let rows = self.largest.max(self.given_rows()).max(self.read);
+        error::max_requests(rows, new, self.farthest, self.plan.max)
+    }
+
+    /// How many rows came, those before a resumed position included.
+    fn given_rows(&self) -> u64 {
+        self.unknown_before + self.history.given() + self.unreadable
+    }
+
+    /// Asks for what is expected to come next.
+    fn request_ahead(&mut self) {
+        // One page tells whether there are more, and what the offset counts.
+        let most = if self.first || !self.meaning.is_known() {
+            1
+        } else {
+            self.in_flight
+        };
+        while self.pending.len() < most {
+            let beyond = self.total.is_some_and(|total| self.planned >= total);
+            if beyond && !self.pending.is_empty() {
+                break;
+            }
+            let window = match self.pending.is_empty() {
+                true => self.safe_window(self.planned),
+                false => self.plan.after(self.planned),
+            };
+            self.planned = window.end().max(self.planned + 1);
+            let request = self.request(window);
+            self.pending.push_back(request);
+        }
+    }
+
+    /// The window behind what was read that begins with rows by which a shift is seen.
+    fn safe_window(&self, read: u64) -> Window {
+        let usual = self.plan.overlap.min(self.plan.max / 2);
+        let mut plan = self.plan;
+        if self.meaning.is_in_doubt() {
+            // Small pages did not settle what the offset counts.
+            plan.size = plan.max;
+        }
+        // Where pages are shorter than they say, a longer overlap could fill them.
+        if plan.overlap < OVERLAP_OF_ROWS {
+            return plan.after(read);
+        }
+        let most = plan.max - plan.max / 4;
+        let overlap = self.history.overlap(usual, most);
+        plan.overlapping(read, overlap)
+    }
+
+    /// Begins the list again.
+    fn restart(&mut self) {
+        self.continue_from(0);
+        // Rows that cannot be read are not known, so they are counted again.
+        self.unreadable = 0;
+        if !self.history.is_incomplete() {
+            self.unknown_before = 0;
+        }
+    }
+
+    /// Forgets what is in flight and goes on behind the first `read` rows.
+    fn continue_from(&mut self, read: u64) {
+        self.pending = FuturesOrdered::new();
+        self.read = read;
+        self.planned = read;
+    }
+
+    /// Takes an answer. `None`: it has to be asked for something else.
+    fn take(
+        &mut self,
+        mut window: Window,
+        page: RawPage<S::Item>,
+    ) -> Result<Option<Page<S::Item>>, Error> {
+        let rows = (page.items.len() + page.dropped) as u64;
+        let counts = RowCounts::new(page.total, page.count);
+        let long = rows > u64::from(window.limit) && !self.is_single_page;
+        let whole = long && window.offset == 0 && counts.total.or(counts.count) == Some(rows);
+        if long && !whole {
+            return Err(self.error(ListError::PageTooLong {
+                rows,
+                limit: window.limit,
+                offset: window.offset,
+            }));
+        }
+        // The service may have a smaller idea of the largest page.
+        let used = page.limit.and_then(|used| u32::try_from(used).ok());
+        let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
+        if let Some(used) = used {
+            self.plan.max = used;
+            window.limit = used;
+            if self.plan.meaning == Offset::PageIndex {
+                window.start = window.offset * u64::from(used);
+            }
+        }
+        let full = rows > 0 && rows >= u64::from(window.limit);
+        let end = window.start + rows;
+        let only = window.start == 0 && !full;
+        let bounds = counts.of_page(rows, only, self.source.is_filtered());
+        let more = bounds.most.is_some_and(|most| most > end);
+        let changed = bounds.all != self.required;
+        self.required = bounds.all;
+        self.least = self.least.into_iter().chain(bounds.all).min();
+        self.largest = self.largest.max(bounds.most.unwrap_or(0));
+
+        if self.relocation.is_none()
+            && self.meaning.is_known()
+            && self.reread.is_none()
+            && self.read > 0
+            && self.safe_window(self.read).start < window.start
+        {
+            self.continue_from(self.read);
+            return Ok(None);
+        }
+
+        let keys: Vec<String> = page
+            .items
+            .iter()
+            .map(|item| self.source.key(item))
+            .collect();
+        let hashes = self.history.hashes(&keys);
+        let unmoved = bounds.all.is_some() && bounds.all == self.order.total();
+        if !self.settle_meaning(&window, rows, bounds.most, unmoved, &hashes)? {
+            return Ok(None);
+        }
+        let known = |row| self.history.contains(row);
+        self.order_changed |= self.reread.is_none() && self.order.is_broken_by(&hashes, known);
+        let explained = self
+            .order
+            .explains(&hashes, window.start, bounds.all, known);
+        if (self.order_changed || self.reread.is_some()) && self.history.is_incomplete() {
+            // Rows that are not known would come again.
+            let missing = self.reread.as_ref().and_then(|reread| reread.missing);
+            return Err(self.ended_early(missing));
+        }
+        // In a search, and where rows are missing in between, nothing is expected.
+        let overlap = match self.relocation {
+            None => self.read.checked_sub(window.start),
+            Some(_) => None,
+        };
+        let overlap = overlap.and_then(|overlap| usize::try_from(overlap).ok());
+        // After a search the end of what was read may have gone for good.
+        let expected = overlap.filter(|overlap| self.relocations == 0 || *overlap == 0);
+        let split = match self.order_changed || self.reread.is_some() {
+            // Known rows say nothing about the place of the others.
+            true => Some(0),
+            false => self.history.split(&keys, expected),
+        };
+        let Some(split) = split else {
+            self.relocate(&window, rows, full || more)?;
+            return Ok(None);
+        };
+        let relocated = self.relocation.take().is_some();
+        let resumed = self.history.is_incomplete();
+        let given = self.history.admit(&hashes, if resumed { split } else { 0 });
+        let fresh = given.iter().filter(|new| **new).count();
+        let further = relocated || full || end > self.read || fresh > 0;
+        let as_planned = !relocated && used.is_none() && end == window.end();
+        if as_planned && end >= self.read {
+            self.read = end;
+        } else {
+            self.continue_from(end);
+        }
+        if fresh > 0 {
+            self.relocations = 0;
+        }
+        self.order_unclear |= !explained;
+        self.history.confirm(&hashes, changed || fresh > 0);
+        self.order.take(hashes, window.start, bounds.all);
+
+        let unique = self.source.is_unique();
+        let read = keys.len();
+        let mut items = page.items;
+        let mut flags = given.iter();
+        items.retain(|_| flags.next() == Some(&true));
+        let kept = keys.into_iter().zip(&given).enumerate();
+        let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
+        self.history.remember(kept.map(|(_, (key, _))| key));
+
+        self.unreadable += page.dropped as u64;
+        self.total = bounds
+            .matching
+            .filter(|count| *count > end)
+            .or(counts.total);
+        self.idle_pages = if further { 0 } else { self.idle_pages + 1 };
+        if !full {
+            self.done = !more || self.idle_pages > error::MAX_IDLE_PAGES;
+            if more {
+                // Pages are shorter than they say; the overlap must not fill them.
+                let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
+                self.plan.overlap = self.plan.overlap.min(half);
+                self.half_page = Some(self.half_page.map_or(half, |least| least.min(half)));
+            }
+        }
+        self.done |= self.is_single_page || whole;
+        if !self.done && self.reread.is_none() {
+            self.done = self.goes_in_circles(read, fresh)?;
+        }
+        self.first = false;
+        if (self.order_changed || self.order_unclear) && self.is_confirmed() {
+            self.done = true;
+        } else if self.done {
+            self.finish();
+        }
+        Ok(Some(Page {
+            items,
+            total: counts.total,
+            dropped: page.dropped,
+            position: self.position(),
+            call: page.call,
+        }))
+    }
+
+    /// Finds out what the offset counts, where that is disputed. Returns whether the page
+    /// is what was asked for.
+    fn settle_meaning(
+        &mut self,
+        window: &Window,
+        rows: u64,
+        total: Option<u64>,
+        unmoved: bool,
+        page: &[u64],
+    ) -> Result<bool, Error> {
+        let tells = window.offset > 0 && window.limit > 1;
+        if self.meaning.is_known() || !tells {
+            return Ok(true);
+        }
+        let evidence = Evidence {
+            meaning: self.plan.meaning,
+            window,
+            rows,
+            total,
+            page,
+            previous: self.order.previous(),
+            start: self.order.start(),
+            unmoved,
+        };
+        let verdict = evidence.verdict();
+        if verdict == Verdict::Confirmed {
+            self.meaning = Meaning::Known;
+            if let Some(detected) = self.source.detected_offset() {
+                detected.set(self.plan.meaning);
+            }
+            return Ok(true);
+        }
+        let Some(doubt) = self.meaning.with_doubt() else {
+            return Err(self.error(ListError::OffsetUnclear));
+        };
+        self.meaning = doubt;
+        if verdict == Verdict::Disproved {
+            self.plan.meaning = offset_meaning::other_meaning(self.plan.meaning);
+            self.continue_from(self.read);
+        } else {
+            self.restart();
+        }
+        Ok(false)
+    }
+
+    /// Returns whether the same rows come again and again, because the service does not know so
+    /// large an offset: more of them in a row than can come of rows that moved in before
+    /// what was read, which is as many as were read.
+    fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
+        self.known_run = if new == 0 {
+            self.known_run + rows as u64
+        } else {
+            0
+        };
+        let most = self.history.given() + self.history.len() as u64 + u64::from(self.plan.max);
+        if self.known_run <= 2 * most {
+            return Ok(false);
+        }
+        match self.total {
+            Some(total) if total <= self.given_rows() => Ok(true),
+            _ => Err(self.error(ListError::ChangedTooMuch)),
+        }
+    }
+
+    /// None of the rows is known.
+    fn relocate(&mut self, window: &Window, rows: u64, more: bool) -> Result<(), Error> {
+        let Some(relocation) = self.relocation.take() else {
+            self.continue_from(self.read);
+            self.relocations += 1;
+            if self.relocations > error::MAX_RELOCATIONS {
+                return Err(self.error(ListError::ChangedTooMuch));
+            }
+            // Earlier by half a window: as much that is known as what is not.
+            let half = u64::from(self.plan.max / 2);
+            self.relocation = Some(Relocation::new(window.start.saturating_sub(half)));
+            return Ok(());
+        };
+        // Windows overlap by half, so that what is searched for is whole in one. A window
+        // without rows lies behind the end of the list.
+        let max = u64::from(self.plan.max);
+        let step = if rows == 0 { max } else { rows.min(max) } / 2;
+        self.farthest = self.farthest.max(window.start + rows);
+        self.relocation = relocation.next(window.start, step, more && rows > 0);
+        if self.relocation.is_none() {
+            // Nothing of what was read is there any more. If that is certain, then
+            // everything that is there has not been read.
+            if !self.history.is_sure() {
+                return Err(self.error(ListError::ChangedTooMuch));
+            }
+            self.history.forget_all();
+            self.restart();
+        }
+        Ok(())
+    }
+
+    fn position(&self) -> Position {
+        if let Some(reread) = &self.reread {
+            return reread.position.clone();
+        }
+        let enough = self.history.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN);
+        let last = self.history.last(enough as usize);
+        Position {
+            list: self.source.operation().to_owned(),
+            read: self.read,
+            more: self.history.has_forgotten() || last.len() < self.history.len(),
+            last,
+            counts: OffsetUnit::of(self.plan.meaning).filter(|_| self.meaning.is_known()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Streams of pages and of rows.
+
+use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt, future, stream};
+use modelarts_api::{Operation, Pagination};
+
+use crate::{
+    error::Error,
+    pagination::{
+        options::ReadOptions,
+        page::{Page, PageStream, Source},
+        pager::Pager,
+    },
+};
+
+/// The pages of a list.
+///
+/// The first page is asked for alone, because most lists end there. Then up to
+/// [`ReadOptions::in_flight`] are asked for at the same time while the stream is polled;
+/// when it is dropped, nothing more is. The pages overlap, so that rows that shift
+/// between two requests are neither lost nor doubled. A list that ends before all rows
+/// came that the service counts is read again, and ends with an error if they do not come.
+pub(crate) fn pages<S: Source + ?Sized>(
+    source: Arc<S>,
+    pagination: Pagination,
+    options: ReadOptions,
+) -> PageStream<Page<S::Item>> {
+    let pager = Pager::new(source, pagination, options);
+    stream::try_unfold(pager, |mut pager| async move {
+        Ok(pager.next().await?.map(|page| (page, pager)))
+    })
+    .boxed()
+}
+
+/// The rows of pages.
+pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
+    pages
+        .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))
+        .try_flatten()
+        .boxed()
+}
+
+/// A stream that fails with this error.
+pub(crate) fn failed<T: Send + 'static>(error: Error) -> PageStream<T> {
+    stream::once(future::err(error)).boxed()
+}
+
+/// The pagination of an operation, as the description states it.
+pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
+    modelarts_api::OPERATIONS
+        .iter()
+        .find(|known: &&Operation| known.id == operation)
+        .and_then(|operation| operation.pagination)
+        .ok_or_else(|| Error::invalid(format!("{operation} is not a list")))
+}

@@ -1,0 +1,11 @@
+//! The names of the annotations that have an effect.
+
+pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
+pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
+pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
+pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
+pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
+pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
+
+/// The annotations that are switched on with `true`.
+pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];

@@ -1,0 +1,147 @@
+//! `cargo xtask new-operation`: an operation that is added to the description costs no Rust.
+//!
+//! A copy of modelarts-api and modelarts-ext is compiled with two more operations in the
+//! description, and a program calls them: through generated code, and by their names. Nothing of the
+//! repository is changed, and nothing is downloaded.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{ci::cargo, codegen, regenerate, workspace};
+
+/// The operations, as a part of a description.
+const ADDITION: &str = include_str!("../new_operation/addition.yaml");
+/// The tests that call them.
+const PROGRAM: &str = include_str!("../new_operation/program.rs");
+/// The crates that are compiled.
+const CRATES: [&str; 2] = ["modelarts-api", "modelarts-ext"];
+/// The dependencies of the program, in place of those of the tests of modelarts-ext.
+const DEV_DEPENDENCIES: &str = "[dev-dependencies]\n\
+    tokio = { workspace = true, features = [\"macros\", \"net\", \"io-util\", \"rt\"] }\n\n";
+
+pub fn run() -> Result<ExitCode> {
+    let root = workspace::root();
+    // It stays there, so that the next run compiles only what has changed.
+    let copy = root.join("target/new-operation");
+    prepare(&root, &copy)?;
+    let status = command(&root, &copy).status().context("cargo")?;
+    Ok(match status.success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Tests the copy. It shares the target directory, so the dependencies are there already.
+fn command(root: &Path, copy: &Path) -> Command {
+    let mut cargo = cargo(["test", "--offline", "--quiet", "--manifest-path"]);
+    cargo
+        .arg(copy.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(root.join("target"))
+        .args(["--package", "modelarts-ext", "--test", "new_operation"]);
+    cargo
+}
+
+fn prepare(root: &Path, copy: &Path) -> Result<()> {
+    for name in CRATES {
+        let (from, to) = (
+            root.join("crates").join(name),
+            copy.join("crates").join(name),
+        );
+        for part in ["src", "build.rs", "codegen"] {
+            copy_all(&from.join(part), &to.join(part))?;
+        }
+        let manifest = fs::read_to_string(from.join("Cargo.toml"))?;
+        write(&to.join("Cargo.toml"), &without_tests(&manifest)?)?;
+    }
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    write(&copy.join("Cargo.toml"), &with_members(&manifest)?)?;
+    // The versions of the repository; cargo drops what the copy does not need.
+    write(
+        &copy.join("Cargo.lock"),
+        &fs::read_to_string(root.join("Cargo.lock"))?,
+    )?;
+    write(
+        &copy.join("crates/modelarts-ext/tests/new_operation.rs"),
+        PROGRAM,
+    )?;
+
+    let mut description = regenerate::read(&workspace::description())?;
+    merge(
+        &mut description,
+        codegen::parse(ADDITION).context("addition.yaml")?,
+    );
+    let api = copy.join("crates/modelarts-api");
+    // JSON is YAML.
+    write(&api.join("modelarts.yaml"), &description.to_string())?;
+    let generated = codegen::join(&codegen::generate(&description)?);
+    write(&api.join("generated/modelarts.rs"), &generated)
+}
+
+/// Adds a part of a description.
+fn merge(description: &mut Value, addition: Value) {
+    match (description, addition) {
+        (Value::Object(members), Value::Object(additions)) => {
+            for (name, value) in additions {
+                match members.get_mut(&name) {
+                    Some(member) => merge(member, value),
+                    None => {
+                        members.insert(name, value);
+                    }
+                }
+            }
+        }
+        (description, addition) => *description = addition,
+    }
+}
+
+/// The manifest of a crate, without the dependencies of its own tests.
+fn without_tests(manifest: &str) -> Result<String> {
+    let parts = manifest.split_once("[dev-dependencies]\n");
+    let parts = parts.and_then(|(before, after)| Some((before, after.split_once("\n[")?)));
+    let Some((before, (_, after))) = parts else {
+        bail!("a crate must have dev-dependencies, and a table after them");
+    };
+    Ok(format!("{before}{DEV_DEPENDENCIES}[{after}"))
+}
+
+/// The manifest of the workspace, with the copied crates as its members.
+fn with_members(manifest: &str) -> Result<String> {
+    let rest = manifest.split_once("\n[workspace.package]");
+    let (_, rest) = rest.context("the manifest must have [workspace.package]")?;
+    Ok(format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[workspace.package]{rest}"
+    ))
+}
+
+/// Copies a file or a directory, if there is one.
+fn copy_all(from: &Path, to: &Path) -> Result<()> {
+    if from.is_file() {
+        return write(to, &fs::read_to_string(from)?);
+    }
+    let Ok(entries) = fs::read_dir(from) else {
+        return Ok(());
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        copy_all(&from.join(&name), &to.join(&name))?;
+    }
+    Ok(())
+}
+
+/// Writes a file unless it says that already, so that cargo does not compile it again.
+fn write(path: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    fs::write(path, text).with_context(|| path.display().to_string())
+}
