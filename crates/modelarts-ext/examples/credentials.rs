@@ -13,7 +13,8 @@ use std::{
 
 use modelarts_emulator::Emulator;
 use modelarts_ext::{
-    Client, ClientBuilder, Credentials, FetchCredentials, Fetched, Password, Tools, api::BoxFuture,
+    Client, ClientBuilder, Credentials, FetchCredentials, Fetched, Password, ProviderContext,
+    api::BoxFuture,
 };
 
 #[tokio::main]
@@ -38,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .domain("emulator")
         .project_id(emulator.project_id());
     let builder = Client::builder().endpoint(emulator.url());
-    let client = builder.credentials(login.renewing()).connect().await?;
+    let client = builder.credentials(login.into_provider()).connect().await?;
     show("A password", &client).await?;
 
     // Keys from a place that this crate does not know.
@@ -48,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::builder()
         .endpoint(emulator.url())
         .project_id(emulator.project_id())
-        .credentials(vault.renewing())
+        .credentials(vault.into_provider())
         .build()?;
     show("A vault", &client).await?;
 
@@ -77,7 +78,7 @@ struct Vault {
 impl FetchCredentials for Vault {
     fn fetch<'a>(
         &'a self,
-        tools: &'a Tools,
+        tools: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Fetched, modelarts_ext::Error>> {
         Box::pin(async {
             // A real one asks over `tools.http`. This one is asked again before the hour ends.

@@ -9,7 +9,7 @@ use std::{error::Error, fs, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{EventKind, LogItem, News};
+use modelarts_ext::{EventKind, JobUpdate, LogItem};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -39,13 +39,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut news = job.follow().interval(interval).quiet(quiet).stream();
     while let Some(news) = news.try_next().await? {
         match news {
-            News::Phase(job) => println!("= {}", job.phase()),
-            News::Event(event) => println!("! {event}"),
-            News::Log {
+            JobUpdate::Phase(job) => println!("= {}", job.phase()),
+            JobUpdate::Event(event) => println!("! {event}"),
+            JobUpdate::Log {
                 task,
                 item: LogItem::Line(line),
             } => println!("    {task} | {line}"),
-            News::Log {
+            JobUpdate::Log {
                 task,
                 item: LogItem::Gap { bytes },
             } => println!("    {task} | … {bytes:?} bytes are missing …"),

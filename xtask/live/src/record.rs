@@ -60,7 +60,7 @@ pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> 
         "engines": client.engines(),
         "quotas": client.quotas(),
         "event categories": client.event_categories(),
-        "search algorithms": client.search_algorithms(),
+        "search algorithms": client.hyperparameter_search_algorithms(),
         "search templates": client.search_templates(),
         "experiments": client.experiments(),
         "tags of jobs": client.job_tags(),

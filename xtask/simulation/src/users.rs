@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use futures::{StreamExt, TryStreamExt, future::join_all};
-use modelarts_ext::{ErrorKind, Event, Job, LogItem, News};
+use modelarts_ext::{ErrorKind, Event, Job, JobUpdate, LogItem};
 use tokio::time::sleep;
 
 use crate::{
@@ -145,12 +145,12 @@ async fn follow(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow {}", job.name());
     world.ended(&what, &result, took, Some(WATCH));
     let Ok(news) = result else { return };
-    if news.iter().any(|news| matches!(news, News::Vanished)) {
+    if news.iter().any(|news| matches!(news, JobUpdate::Vanished)) {
         checks::vanished(world, job, "follow");
         return;
     }
     let messages = news.iter().filter_map(|news| match news {
-        News::Event(event) => Some(event.message()),
+        JobUpdate::Event(event) => Some(event.message()),
         _ => None,
     });
     checks::followed(world, job, &what, messages);
@@ -158,14 +158,14 @@ async fn follow(world: &World, job: &Job, rng: &mut Rng) {
         let items: Vec<LogItem> = news
             .iter()
             .filter_map(|news| match news {
-                News::Log { task: of, item } if of == task => Some(item.clone()),
+                JobUpdate::Log { task: of, item } if of == task => Some(item.clone()),
                 _ => None,
             })
             .collect();
         checks::log(world, job, u32::try_from(index).unwrap_or(0), &items).await;
     }
     let last = news.iter().rev().find_map(|news| match news {
-        News::Phase(job) => Some(job.phase().to_string()),
+        JobUpdate::Phase(job) => Some(job.phase().to_string()),
         _ => None,
     });
     checks::phase(world, job, "follow", last.as_deref());

@@ -3,7 +3,7 @@
 use std::{sync::LazyLock, time::Duration};
 
 use modelarts_ext::{
-    Client, Cloud, CreateJob, Credentials, Input, Output, Search, Volume,
+    Client, Cloud, CreateJob, Credentials, HyperparameterSearch, Input, Output, Volume,
     types::{NotificationEvent, RuntimeType, SummaryLogType},
 };
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ pub(crate) fn everything() -> CreateJob {
         })))
         .env("MODE", "quick")
         .search(
-            Search::maximize("acc", "acc=(.*)")
+            HyperparameterSearch::maximize("acc", "acc=(.*)")
                 .and_minimize("loss", "loss=(.*)")
                 .points("rate", 0.1, 0.5, 5)
                 .range("decay", 0.0, 0.5)

@@ -67,7 +67,7 @@ async fn the_old_token_is_used_while_iam_fails() {
 #[tokio::test]
 async fn a_hundred_tasks_ask_once() {
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     let tasks = join_all((0..100).map(|_| bench.get()));
     let (results, ()) = join(tasks, async {
         iam.arrived(1).await;
@@ -79,7 +79,7 @@ async fn a_hundred_tasks_ask_once() {
 
     // So they do when it fails, and each is told.
     let iam = FakeServer::closed(|_| reply(503, "down")).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     let tasks = join_all((0..100).map(|_| bench.fails()));
     let (errors, ()) = join(tasks, async {
         iam.arrived(1).await;
@@ -93,7 +93,7 @@ async fn a_hundred_tasks_ask_once() {
 #[tokio::test]
 async fn a_hundred_threads_ask_once() {
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
-    let bench = Arc::new(ProviderBench::new(password(&iam.url).renewing()));
+    let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let tasks: Vec<_> = (0..100)
         .map(|_| {
             let bench = Arc::clone(&bench);
@@ -109,7 +109,7 @@ async fn a_hundred_threads_ask_once() {
 #[tokio::test]
 async fn whoever_asks_first_may_be_dropped() {
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
-    let bench = Arc::new(ProviderBench::new(password(&iam.url).renewing()));
+    let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let spawn = || {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move { bench.get().await.is_ok() })
@@ -126,7 +126,7 @@ async fn whoever_asks_first_may_be_dropped() {
 
     // When nobody is left, the next asks anew.
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
-    let bench = Arc::new(ProviderBench::new(password(&iam.url).renewing()));
+    let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let only = {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move { bench.get().await.is_ok() })
@@ -149,8 +149,8 @@ async fn while_one_renews_the_others_go_on() {
         token(&format!("TK-s3cr3t-{number}"), time.now())
     })
     .await;
-    let mut bench = ProviderBench::new(password(&iam.url).renewing());
-    bench.tools = modelarts_ext::Tools::new(clock.clone()).unwrap();
+    let mut bench = ProviderBench::new(password(&iam.url).into_provider());
+    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
     let (first, ()) = join(bench.get(), async {
         iam.arrived(1).await;
         iam.pass(1);
@@ -159,7 +159,7 @@ async fn while_one_renews_the_others_go_on() {
     first.unwrap();
     clock.advance(hours(23) + minutes(59) + Duration::from_secs(30));
     let bench = Arc::new(bench);
-    let renewing = {
+    let into_provider = {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move { got(&bench).await })
     };
@@ -169,7 +169,7 @@ async fn while_one_renews_the_others_go_on() {
     clock.advance(Duration::from_secs(8));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     iam.pass(1);
-    assert_eq!(renewing.await.unwrap(), "TK-s3cr3t-2");
+    assert_eq!(into_provider.await.unwrap(), "TK-s3cr3t-2");
     assert_eq!(got(&bench).await, "TK-s3cr3t-2");
     assert_eq!(iam.asked().len(), 2);
 }
@@ -223,7 +223,7 @@ async fn short_lives_are_renewed_in_their_last_quarter() {
         reply(201, json!({"credentials": keys}))
     })
     .await;
-    let bench = ProviderBench::new(oidc(&sts.url, &place.path("token")).renewing());
+    let bench = ProviderBench::new(oidc(&sts.url, &place.path("token")).into_provider());
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     bench.clock.advance(Duration::from_secs(359));
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
@@ -235,7 +235,7 @@ async fn short_lives_are_renewed_in_their_last_quarter() {
 async fn a_clock_that_is_off_does_not_shorten_a_token() {
     // IAM is six hours behind; the token lives for a day all the same.
     let iam = FakeServer::start(|_| token("TK-s3cr3t-1", start() - hours(6))).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     bench.clock.advance(hours(23));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
@@ -327,7 +327,7 @@ async fn a_wait_of_72_hours_ends_right() {
     .await;
     let client = Client::builder()
         .endpoint(&cloud.url)
-        .credentials(password(&cloud.url).renewing())
+        .credentials(password(&cloud.url).into_provider())
         .clock(clock.clone())
         .timeout(hours(1))
         .overall_timeout(hours(1))

@@ -9,8 +9,8 @@ use std::{
 };
 
 use modelarts_ext::{
-    Client, ClientBuilder, Clock, Credentials, Error, FetchCredentials, Metadata, Oidc, Password,
-    ProvideCredentials, Renewing, Tools,
+    CachedProvider, Client, ClientBuilder, Clock, Credentials, Error, FetchCredentials, Metadata,
+    Oidc, Password, ProvideCredentials, ProviderContext,
 };
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ pub(super) fn wrong_password() -> FakeReply {
 pub(super) struct ProviderBench<P> {
     pub(super) provider: P,
     pub(super) clock: ManualClock,
-    pub(super) tools: Tools,
+    pub(super) tools: ProviderContext,
 }
 
 impl<P: ProvideCredentials> ProviderBench<P> {
@@ -110,7 +110,7 @@ impl<P: ProvideCredentials> ProviderBench<P> {
         let clock = ManualClock::still();
         Self {
             provider,
-            tools: Tools::new(clock.clone()).unwrap(),
+            tools: ProviderContext::new(clock.clone()).unwrap(),
             clock,
         }
     }
@@ -228,7 +228,7 @@ async fn counting(clock: &ManualClock, down: &Arc<Mutex<Option<u16>>>) -> FakeSe
 pub(super) struct Day {
     pub(super) iam: FakeServer,
     pub(super) down: Arc<Mutex<Option<u16>>>,
-    pub(super) bench: ProviderBench<Renewing>,
+    pub(super) bench: ProviderBench<CachedProvider>,
 }
 
 impl Day {
@@ -237,8 +237,8 @@ impl Day {
         // The login needs the address, and IAM the clock of the login.
         let clock = ManualClock::still();
         let iam = counting(&clock, &down).await;
-        let mut bench = ProviderBench::new(password(&iam.url).renewing());
-        bench.tools = modelarts_ext::Tools::new(clock.clone()).unwrap();
+        let mut bench = ProviderBench::new(password(&iam.url).into_provider());
+        bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
         bench.clock = clock;
         Self { iam, down, bench }
     }

@@ -30,7 +30,7 @@ async fn metadata_are_asked_in_a_session() {
         ),
     })
     .await;
-    let bench = ProviderBench::new(Metadata::new().address(&service.url).renewing());
+    let bench = ProviderBench::new(Metadata::new().address(&service.url).into_provider());
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     let asked = service.asked();
     assert_eq!(
@@ -53,7 +53,7 @@ async fn metadata_without_sessions_and_with_ended_ones_are_read() {
             _ => reply(200, temporary("1", start() + hours(1))),
         })
         .await;
-        let bench = ProviderBench::new(Metadata::new().address(&service.url).renewing());
+        let bench = ProviderBench::new(Metadata::new().address(&service.url).into_provider());
         assert_eq!(got(&bench).await, "ST-s3cr3t-1");
         assert_eq!(service.asked()[1].header("x-metadata-token"), None);
     }
@@ -66,7 +66,7 @@ async fn metadata_without_sessions_and_with_ended_ones_are_read() {
         }
     })
     .await;
-    let bench = ProviderBench::new(Metadata::new().address(&service.url).renewing());
+    let bench = ProviderBench::new(Metadata::new().address(&service.url).into_provider());
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     assert_eq!(service.asked().len(), 4);
 }
@@ -79,7 +79,7 @@ async fn metadata_that_are_not_given_are_told() {
             _ => reply(status, text),
         })
         .await;
-        let error = ProviderBench::new(Metadata::new().address(&service.url).renewing())
+        let error = ProviderBench::new(Metadata::new().address(&service.url).into_provider())
             .fails()
             .await;
         let text = safe_message(&error).replace(&service.url, "URL");
@@ -109,7 +109,7 @@ async fn metadata_that_are_not_given_are_told() {
         )
     );
     let service = FakeServer::closed(|_| reply(200, "")).await;
-    let bench = ProviderBench::new(Metadata::new().address(&service.url).renewing());
+    let bench = ProviderBench::new(Metadata::new().address(&service.url).into_provider());
     let (error, ()) = join(bench.fails(), async {
         service.arrived(1).await;
         bench.clock.advance(Duration::from_secs(3));
@@ -122,11 +122,13 @@ async fn metadata_that_are_not_given_are_told() {
             service.url
         )
     );
-    let far = Metadata::new().address("http://metadata.test").renewing();
+    let far = Metadata::new()
+        .address("http://metadata.test")
+        .into_provider();
     assert_eq!(
         safe_message(&far.check().unwrap_err()),
         "the metadata service http://metadata.test is neither on this machine nor link-local nor \
          https"
     );
-    Metadata::new().renewing().check().unwrap();
+    Metadata::new().into_provider().check().unwrap();
 }

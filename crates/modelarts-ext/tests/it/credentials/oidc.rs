@@ -32,7 +32,7 @@ async fn an_identity_token_becomes_keys_and_its_file_is_read_each_time() {
         .duration(hours(1))
         .policy("{}")
         .policy_ids(["a", "b"]);
-    let bench = ProviderBench::new(login.renewing());
+    let bench = ProviderBench::new(login.into_provider());
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     let asked = sent(bench.get().await.unwrap()).await;
     let authorization = asked.header("authorization").unwrap();
@@ -72,7 +72,7 @@ async fn what_sts_says_is_told() {
     let file = place.path("token");
     let error_of = async |status, body: Value| {
         let sts = FakeServer::start(move |_| reply(status, &body)).await;
-        let error = ProviderBench::new(oidc(&sts.url, &file).renewing())
+        let error = ProviderBench::new(oidc(&sts.url, &file).into_provider())
             .fails()
             .await;
         safe_message(&error).replace(&sts.url, "URL")
@@ -106,7 +106,7 @@ async fn what_sts_says_is_told() {
         ("empty", "the OIDC identity token file empty is empty"),
     ] {
         let sts = closed_address();
-        let bench = ProviderBench::new(oidc(&sts, &place.path(file)).renewing());
+        let bench = ProviderBench::new(oidc(&sts, &place.path(file)).into_provider());
         let error = bench.fails().await;
         assert_eq!(place.short(safe_message(&error)), text);
         assert_eq!(error.kind(), ErrorKind::Credentials);

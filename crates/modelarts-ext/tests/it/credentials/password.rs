@@ -18,7 +18,7 @@ use crate::support::{
 #[tokio::test]
 async fn a_password_becomes_a_token_for_a_project() {
     let iam = FakeServer::start(|_| token("TK-s3cr3t-1", start())).await;
-    let bench = ProviderBench::new(password(&format!("{}/v3", iam.url)).renewing());
+    let bench = ProviderBench::new(password(&format!("{}/v3", iam.url)).into_provider());
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     assert_eq!(bench.provider.project_id().as_deref(), Some(PROJECT));
     let asked = iam.asked().remove(0);
@@ -42,7 +42,10 @@ async fn a_password_becomes_a_token_for_a_project() {
     let login = Password::new(&iam.url, "", "PW-s3cr3t")
         .user_id("u1")
         .project_id("p1");
-    ProviderBench::new(login.renewing()).get().await.unwrap();
+    ProviderBench::new(login.into_provider())
+        .get()
+        .await
+        .unwrap();
     let auth = iam.asked().remove(1).json()["auth"].clone();
     assert_eq!(
         auth["identity"]["password"]["user"],
@@ -115,7 +118,7 @@ async fn what_iam_says_is_told() {
     ];
     for (answer, text, passing) in cases {
         let iam = FakeServer::start(move |_| answer()).await;
-        let error = ProviderBench::new(password(&iam.url).renewing())
+        let error = ProviderBench::new(password(&iam.url).into_provider())
             .fails()
             .await;
         let expected = match text {
@@ -137,7 +140,7 @@ async fn what_iam_says_is_told() {
 #[tokio::test]
 async fn iam_that_is_not_there_is_told() {
     let address = closed_address();
-    let error = ProviderBench::new(password(&address).renewing())
+    let error = ProviderBench::new(password(&address).into_provider())
         .fails()
         .await;
     let text = safe_message(&error);
@@ -148,7 +151,7 @@ async fn iam_that_is_not_there_is_told() {
     assert!(error.is_retryable());
 
     let iam = FakeServer::closed(|_| token("TK-s3cr3t", start())).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     let (error, ()) = join(bench.fails(), async {
         iam.arrived(1).await;
         bench.clock.advance(Duration::from_secs(60));
@@ -163,7 +166,7 @@ async fn iam_that_is_not_there_is_told() {
 
 #[test]
 fn a_login_must_be_whole() {
-    let problem = |login: Password| safe_message(&login.renewing().check().unwrap_err());
+    let problem = |login: Password| safe_message(&login.into_provider().check().unwrap_err());
     let iam = "https://iam.test";
     assert_eq!(
         problem(Password::new(iam, "alice", "PW-s3cr3t").project("eu-de")),

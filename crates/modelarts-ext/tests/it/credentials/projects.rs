@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use modelarts_ext::{Client, ClientBuilder, Credentials, RetryPolicy, Signing};
+use modelarts_ext::{Client, ClientBuilder, Credentials, RetryPolicy, SigningScheme};
 use serde_json::json;
 
 use super::{
@@ -165,7 +165,7 @@ async fn the_scoped_dialect_is_spoken_everywhere() {
         .endpoint(&cloud.url)
         .iam_endpoint(&cloud.url)
         .credentials(Credentials::keys("AK", "SK-s3cr3t"))
-        .signing(Signing::Scoped {
+        .signing(SigningScheme::Scoped {
             region: String::new(),
             service: "modelarts".to_owned(),
         })

@@ -43,7 +43,7 @@ async fn a_call_waits_as_long_as_iam_asks() {
         let client = Client::builder()
             .endpoint(&service.url)
             .project_id(PROJECT)
-            .credentials(password(&iam.url).renewing())
+            .credentials(password(&iam.url).into_provider())
             .clock(clock.clone())
             .build()
             .unwrap();
@@ -56,7 +56,7 @@ async fn a_call_waits_as_long_as_iam_asks() {
 #[tokio::test]
 async fn nobody_asks_iam_before_the_time_that_it_gave() {
     let iam = asking_to_wait(503, "100", 1).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     for (passed, left) in [(0, 100), (30, 70), (69, 1)] {
         bench.clock.advance(Duration::from_secs(passed));
         let error = bench.fails().await;
@@ -68,7 +68,7 @@ async fn nobody_asks_iam_before_the_time_that_it_gave() {
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     // Who asks for a week gets five minutes.
     let iam = asking_to_wait(503, "604800", 1).await;
-    let bench = ProviderBench::new(password(&iam.url).renewing());
+    let bench = ProviderBench::new(password(&iam.url).into_provider());
     bench.fails().await;
     bench.clock.advance(minutes(5) - Duration::from_secs(1));
     bench.fails().await;
@@ -86,8 +86,8 @@ async fn the_old_token_is_used_for_as_long_as_iam_asks_to_wait() {
         number => token(&format!("TK-s3cr3t-{number}"), time.now()),
     })
     .await;
-    let mut bench = ProviderBench::new(password(&iam.url).renewing());
-    bench.tools = modelarts_ext::Tools::new(clock.clone()).unwrap();
+    let mut bench = ProviderBench::new(password(&iam.url).into_provider());
+    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
     assert_eq!(got(&bench).await, "TK-s3cr3t-0");
     clock.advance(hours(23) + minutes(40));
     for passed in [0, 100, 99] {
@@ -109,8 +109,8 @@ async fn a_call_does_not_end_with_a_renewal_that_hangs() {
     .await;
     iam.pass(1);
     let clock = ManualClock::still();
-    let mut bench = ProviderBench::new(password(&iam.url).renewing());
-    bench.tools = modelarts_ext::Tools::new(clock.clone()).unwrap();
+    let mut bench = ProviderBench::new(password(&iam.url).into_provider());
+    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     clock.advance(hours(23) + minutes(40));
     let (token, ()) = join(got(&bench), async {
@@ -141,7 +141,7 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
     let client = Client::builder()
         .endpoint(&service.url)
         .project_id(PROJECT)
-        .credentials(password(&iam.url).renewing())
+        .credentials(password(&iam.url).into_provider())
         .clock(clock.clone())
         .timeout(Duration::from_secs(5))
         .build()

@@ -28,10 +28,10 @@ async fn nothing_shows_a_secret() {
     })
     .await;
     let providers = [
-        password(&cloud.url).renewing(),
-        oidc(&cloud.url, &place.path("token")).renewing(),
-        Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t").renewing(),
-        Metadata::new().address(&cloud.url).renewing(),
+        password(&cloud.url).into_provider(),
+        oidc(&cloud.url, &place.path("token")).into_provider(),
+        Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t").into_provider(),
+        Metadata::new().address(&cloud.url).into_provider(),
     ];
     for provider in providers {
         let bench = ProviderBench::new(provider);
@@ -135,12 +135,14 @@ async fn what_a_service_says_again_is_masked() {
         })
         .await;
         let mut errors = vec![
-            ProviderBench::new(password(&cloud.url).renewing())
+            ProviderBench::new(password(&cloud.url).into_provider())
                 .fails()
                 .await,
-            ProviderBench::new(Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t/1").renewing())
-                .fails()
-                .await,
+            ProviderBench::new(
+                Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t/1").into_provider(),
+            )
+            .fails()
+            .await,
         ];
         for credentials in [
             Credentials::token("TK-s3cr3t+1"),

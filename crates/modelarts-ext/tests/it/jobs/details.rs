@@ -7,7 +7,7 @@ use std::{
 
 use futures::TryStreamExt;
 use modelarts_emulator::Seeds;
-use modelarts_ext::{Job, Series, types::Phase};
+use modelarts_ext::{Job, MetricSeries, types::Phase};
 use serde_json::json;
 
 use crate::support::{
@@ -158,7 +158,7 @@ async fn metrics_are_series_from_the_start_of_the_job() {
 
     let job = jobs.get(&ids[1]).await.unwrap();
     let series = job.metrics("worker-0").await.unwrap();
-    let names: Vec<_> = series.iter().map(Series::metric).collect();
+    let names: Vec<_> = series.iter().map(MetricSeries::metric).collect();
     assert_eq!(
         names,
         [
@@ -181,7 +181,7 @@ async fn metrics_are_series_from_the_start_of_the_job() {
         series[1].points().collect::<Vec<_>>(),
         points.collect::<Vec<_>>()
     );
-    assert!(series[2..].iter().all(Series::is_blank));
+    assert!(series[2..].iter().all(MetricSeries::is_blank));
 
     let error = job.metrics("worker-9").await.unwrap_err();
     assert!(error.to_string().contains("worker-9"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use modelarts_ext::{Cloud, Job, LogItem, News};
+use modelarts_ext::{Cloud, Job, JobUpdate, LogItem};
 use serde_json::json;
 
 use crate::support::{
@@ -43,11 +43,11 @@ pub(super) async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Serve
 }
 
 /// The updates of a followed job, as lines.
-pub(super) fn update_lines(news: &[News], id: &str) -> Vec<String> {
+pub(super) fn update_lines(news: &[JobUpdate], id: &str) -> Vec<String> {
     let lines = news.iter().map(|news| match news {
-        News::Phase(job) => format!("= {}", job.phase()),
-        News::Event(event) => format!("! {}", event.message().replace(id, "ID")),
-        News::Log {
+        JobUpdate::Phase(job) => format!("= {}", job.phase()),
+        JobUpdate::Event(event) => format!("! {}", event.message().replace(id, "ID")),
+        JobUpdate::Log {
             task,
             item: LogItem::Line(line),
         } => format!("{task}: {line}"),

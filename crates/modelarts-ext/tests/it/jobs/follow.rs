@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Seeds, Timing};
-use modelarts_ext::{LogAccess, LogItem, News, RetryPolicy};
+use modelarts_ext::{JobUpdate, LogAccess, LogItem, RetryPolicy};
 use serde_json::json;
 
 use super::fixtures::update_lines;
@@ -69,8 +69,12 @@ async fn all_tasks_of_a_job_are_followed() {
 
     let news = job.follow().quiet(Duration::ZERO).without_logs().stream();
     let news: Vec<_> = news.try_collect().await.unwrap();
-    assert!(!news.iter().any(|news| matches!(news, News::Log { .. })));
-    assert!(matches!(news.last(), Some(News::Phase(_))));
+    assert!(
+        !news
+            .iter()
+            .any(|news| matches!(news, JobUpdate::Log { .. }))
+    );
+    assert!(matches!(news.last(), Some(JobUpdate::Phase(_))));
 }
 
 #[tokio::test]
@@ -143,11 +147,11 @@ async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
         assert_eq!(items, [LogItem::Gap { bytes: None }], "{access:?}");
 
         let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
-        let news: Vec<News> = follow.stream().try_collect().await.unwrap();
+        let news: Vec<JobUpdate> = follow.stream().try_collect().await.unwrap();
         let told = news.iter().map(|news| match news {
-            News::Phase(job) => job.phase().to_string(),
-            News::Event(event) => event.message().to_owned(),
-            News::Log { task, item } => format!("{task}: {item:?}"),
+            JobUpdate::Phase(job) => job.phase().to_string(),
+            JobUpdate::Event(event) => event.message().to_owned(),
+            JobUpdate::Log { task, item } => format!("{task}: {item:?}"),
             other => format!("{other:?}"),
         });
         assert_eq!(

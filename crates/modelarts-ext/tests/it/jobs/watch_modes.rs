@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Duration};
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, FaultRule, Seeds};
 use modelarts_ext::{
-    Client, CreateJob, Credentials, Error, FetchCredentials, Job, LogAccess, LogItem, News,
-    Outcome, Password, ProvideCredentials, Renewing, RetryPolicy, TerminatedBy, Tools,
-    api::BoxFuture,
+    CachedProvider, Client, CreateJob, Credentials, Error, FetchCredentials, Job, JobUpdate,
+    LogAccess, LogItem, Outcome, Password, ProvideCredentials, ProviderContext, RetryPolicy,
+    TerminatedBy, api::BoxFuture,
 };
 use serde_json::json;
 use tokio::sync::OnceCell;
@@ -80,10 +80,10 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
             while let Some(news) = news.try_next().await? {
                 seen.last = None;
                 match news {
-                    News::Event(event) => events.push(event.to_string()),
-                    News::Log { item, .. } => lines.push(line(item)),
-                    News::Phase(job) => seen.last = Some(job.phase().to_string()),
-                    News::Vanished => seen.last = Some("Vanished".into()),
+                    JobUpdate::Event(event) => events.push(event.to_string()),
+                    JobUpdate::Log { item, .. } => lines.push(line(item)),
+                    JobUpdate::Phase(job) => seen.last = Some(job.phase().to_string()),
+                    JobUpdate::Vanished => seen.last = Some("Vanished".into()),
                     other => panic!("{other:?}"),
                 }
             }
@@ -96,12 +96,15 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
 /// Logs in, and keeps the token for good.
 #[derive(Debug)]
 struct Once {
-    login: Renewing,
+    login: CachedProvider,
     kept: OnceCell<Credentials>,
 }
 
 impl ProvideCredentials for Once {
-    fn credentials<'a>(&'a self, tools: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+    fn credentials<'a>(
+        &'a self,
+        tools: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(async {
             let kept = self.kept.get_or_try_init(|| self.login.credentials(tools));
             kept.await.cloned()
@@ -272,10 +275,13 @@ async fn a_token_that_expires_in_between() {
         .project_id(site.emulator.project_id());
     let scene = Scene::new(site).await;
     for way in WAYS {
-        let client = scene.site.client().credentials(login.clone().renewing());
+        let client = scene
+            .site
+            .client()
+            .credentials(login.clone().into_provider());
         let client = client.build().unwrap();
         let once = Once {
-            login: login.clone().renewing(),
+            login: login.clone().into_provider(),
             kept: OnceCell::new(),
         };
         let bound = scene.site.client().credentials(once).build().unwrap();

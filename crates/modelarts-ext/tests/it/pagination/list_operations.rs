@@ -12,7 +12,7 @@ use axum::{
 };
 use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{
-    Client, Credentials, Error, Job, LogAccess, Offset, Results, Search,
+    Client, Credentials, Error, HyperparameterSearch, Job, LogAccess, Offset, PageStream,
     api::{OPERATIONS, Operation},
     types::Phase,
 };
@@ -45,8 +45,8 @@ fn row(operation: &str, number: usize) -> Value {
 }
 
 /// Reads all that an operation lists. `None`: there is no stream for it.
-fn stream(operation: &str, client: &Client, job: &Job) -> Option<Results<()>> {
-    fn counted<T: 'static>(items: Results<T>) -> Option<Results<()>> {
+fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>> {
+    fn counted<T: 'static>(items: PageStream<T>) -> Option<PageStream<()>> {
         Some(items.map_ok(|_| ()).boxed())
     }
     match operation {
@@ -64,7 +64,7 @@ fn stream(operation: &str, client: &Client, job: &Job) -> Option<Results<()>> {
         "ShowTrainingJobFlavors" => counted(client.flavors(None).items()),
         "ShowTrainingQuotas" => counted(client.quotas().items()),
         "ListAlgorithms" => counted(client.algorithms().items()),
-        "ShowSearchAlgorithms" => counted(client.search_algorithms().items()),
+        "ShowSearchAlgorithms" => counted(client.hyperparameter_search_algorithms().items()),
         "ShowAutoSearchTrials" => counted(job.trials().items()),
         "ShowAutoSearchYamlTemplatesInfo" => counted(client.search_templates().items()),
         "ListTrainingExperiments" => counted(client.experiments().items()),
@@ -266,7 +266,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument('--x')
 print('loss=' + parser.parse_known_args()[0].x)
 ";
-    let search = Search::minimize("loss", r"loss=(\w+)")
+    let search = HyperparameterSearch::minimize("loss", r"loss=(\w+)")
         .values("x", [4, 2, 3])
         .algorithm(
             "anneal_search",

@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use modelarts_ext::{Credentials, Error, ProvideCredentials, Tools, api::BoxFuture, types::Phase};
+use modelarts_ext::{
+    Credentials, Error, ProvideCredentials, ProviderContext, api::BoxFuture, types::Phase,
+};
 use tokio::net::TcpListener;
 
 use super::fixtures::{JOB, header, job, keep_alive};
@@ -62,10 +64,13 @@ struct AtHand {
 }
 
 impl ProvideCredentials for AtHand {
-    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+    fn credentials<'a>(
+        &'a self,
+        _: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         Box::pin(async { Ok(Credentials::token("asked")) })
     }
-    fn at_hand(&self) -> Option<Credentials> {
+    fn cached(&self) -> Option<Credentials> {
         let good = !self.refused.load(Ordering::Relaxed);
         good.then(|| Credentials::token("at hand"))
     }

@@ -1,6 +1,6 @@
 //! Demands of an algorithm and of a flavor on a job.
 
-use modelarts_ext::{AlgorithmFacts, CreateJob, FlavorFacts, Report};
+use modelarts_ext::{AlgorithmSpec, CreateJob, FlavorSpec, Report};
 use serde_json::json;
 
 use crate::support::{
@@ -10,8 +10,8 @@ use crate::support::{
     server::{PROJECT, Server, json_answer},
 };
 
-fn algorithm() -> AlgorithmFacts {
-    AlgorithmFacts::from_json(&json!({
+fn algorithm() -> AlgorithmSpec {
+    AlgorithmSpec::from_json(&json!({
         "metadata": {"id": "a", "name": "classify"},
         "job_config": {
             "parameters_customization": false,
@@ -104,16 +104,15 @@ fn a_job_keeps_to_its_algorithm() {
         ]
     );
     // An algorithm that demands nothing admits everything.
-    let open =
-        AlgorithmFacts::from_json(&json!({"job_config": {"parameters_customization": true}}));
+    let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
         .with_algorithm_facts(open)
         .parameter("colour", "red");
     assert_eq!(job.check(), Report::default());
 }
 
-fn flavor(kind: &str, cards: u32, max: u32) -> FlavorFacts {
-    FlavorFacts::from_json(&json!({
+fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
+    FlavorSpec::from_json(&json!({
         "flavor_id": "f", "flavor_type": kind,
         "flavor_info": {"max_num": max, "gpu": {"unit_num": cards}, "disk": {"size": "50", "unit": "GB"}},
     }))
@@ -121,7 +120,7 @@ fn flavor(kind: &str, cards: u32, max: u32) -> FlavorFacts {
 
 #[test]
 fn a_job_keeps_to_its_flavor() {
-    let with = |facts: FlavorFacts, nodes: u32| {
+    let with = |facts: FlavorSpec, nodes: u32| {
         violations(&job(&plain()).nodes(nodes).with_flavor_facts(facts))
     };
     assert_eq!(flavor("GPU", 1, 1).disk_gb(), Some(50));
@@ -242,7 +241,7 @@ async fn algorithm_and_flavor_are_looked_up() {
     let job = client.training_jobs().from_value(&plain()).unwrap();
     let pool = job.clone().pool("p").look_up().await.unwrap();
     assert_eq!(
-        pool.with_algorithm_facts(AlgorithmFacts::default())
+        pool.with_algorithm_facts(AlgorithmSpec::default())
             .check()
             .violations
             .len(),

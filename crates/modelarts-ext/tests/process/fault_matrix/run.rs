@@ -11,7 +11,8 @@ use std::{
 };
 
 use modelarts_ext::{
-    Client, Credentials, Error, FetchCredentials, Fetched, Renewing, Tools, api::BoxFuture,
+    CachedProvider, Client, Credentials, Error, FetchCredentials, Fetched, ProviderContext,
+    api::BoxFuture,
 };
 use tokio::{net::TcpSocket, task::JoinHandle};
 
@@ -31,7 +32,7 @@ use crate::support::{
 pub(super) struct Tokens(Arc<AtomicUsize>);
 
 impl FetchCredentials for Tokens {
-    fn fetch<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Fetched, Error>> {
+    fn fetch<'a>(&'a self, _: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         let token = Credentials::token(format!("{TOKEN}-{number}"));
         Box::pin(std::future::ready(Ok(Fetched::new(token))))
@@ -118,7 +119,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
             builder.credentials(keys)
         }
         Who::Token => {
-            let provider = Renewing::new(tokens.clone());
+            let provider = CachedProvider::new(tokens.clone());
             print(&mut printed, &provider);
             builder.credentials(provider)
         }

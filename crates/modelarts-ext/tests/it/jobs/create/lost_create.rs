@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use modelarts_emulator::Fault;
-use modelarts_ext::{ErrorKind, Job, Password, Renewing, RetryPolicy};
+use modelarts_ext::{CachedProvider, ErrorKind, Job, Password, RetryPolicy};
 use serde_json::json;
 
 use super::fixtures::minimal_create;
@@ -384,7 +384,10 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
     let login = Password::new(&iam.url, "alice", "a password");
     let login = login.domain("d").project_id(PROJECT);
     let client = server.client(&TestClock::new());
-    let client = client.credentials(Renewing::new(login)).build().unwrap();
+    let client = client
+        .credentials(CachedProvider::new(login))
+        .build()
+        .unwrap();
     let error = refused(minimal_create(&client).0.submit().await);
     assert_eq!(
         (error.kind(), error.status(), error.attempts()),

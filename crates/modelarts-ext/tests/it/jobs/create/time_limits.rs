@@ -10,7 +10,7 @@ use std::{
 };
 
 use modelarts_ext::{
-    Client, Credentials, Error, ErrorKind, ProvideCredentials, Tools, api::BoxFuture,
+    Client, Credentials, Error, ErrorKind, ProvideCredentials, ProviderContext, api::BoxFuture,
     connector::ConnectorError,
 };
 use serde_json::{Value, json};
@@ -102,7 +102,10 @@ async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
 struct Never(TestClock);
 
 impl ProvideCredentials for Never {
-    fn credentials<'a>(&'a self, _: &'a Tools) -> BoxFuture<'a, Result<Credentials, Error>> {
+    fn credentials<'a>(
+        &'a self,
+        _: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
         self.0.advance(Duration::from_secs(300));
         Box::pin(pending())
     }
