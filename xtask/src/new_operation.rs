@@ -13,7 +13,11 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{ci::cargo, codegen, regenerate, workspace};
+use crate::{
+    ci::cargo,
+    codegen::{self, Piece},
+    regenerate, workspace,
+};
 
 /// The operations, as a part of a description.
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
@@ -80,8 +84,12 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
     let api = copy.join("crates/modelarts-api");
     // JSON is YAML.
     write(&api.join("modelarts.yaml"), &description.to_string())?;
-    let generated = codegen::join(&codegen::generate(&description)?);
-    write(&api.join("generated/modelarts.rs"), &generated)
+    write_generated(&api, &codegen::generate(&description)?)
+}
+
+/// Writes what the build takes where it does not generate.
+fn write_generated(api: &Path, pieces: &[Piece]) -> Result<()> {
+    write(&api.join("generated/modelarts.rs"), &codegen::join(pieces))
 }
 
 /// Adds a part of a description.

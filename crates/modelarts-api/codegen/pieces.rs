@@ -65,14 +65,12 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let tables: File =
-        syn::parse2(facts::tables(&lowered.operations, &lowered.limits)).map_err(Error::new)?;
+    let mut tables = facts::tables(&lowered.operations, &lowered.limits);
+    tables.extend(parameters::table(&lowered.parameters));
+    let tables: File = syn::parse2(tables).map_err(Error::new)?;
     pieces.push(piece("tables", tables.items));
     let fields: File = syn::parse2(fields::table(&lowered.fields)).map_err(Error::new)?;
     pieces.push(piece("fields", fields.items));
-    let parameters: File =
-        syn::parse2(parameters::table(&lowered.parameters)).map_err(Error::new)?;
-    pieces.push(piece("parameters", parameters.items));
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)
