@@ -1,8 +1,8 @@
 //! `cargo xtask new-operation`: an operation that is added to the description costs no Rust.
 //!
 //! A copy of modelarts-api and modelarts-ext is compiled with two more operations in the
-//! description, and a program calls them: through generated code, and by their names. Nothing of the
-//! repository is changed, and nothing is downloaded.
+//! description, and a program calls them: through generated code, and by their names. Nothing of
+//! the repository is changed, and nothing is downloaded.
 
 use std::{
     fs,
