@@ -1,10 +1,11 @@
 //! `cargo xtask new-operation`: an operation that is added to the description costs no Rust.
 //!
 //! A copy of modelarts-api and modelarts-ext is compiled with two more operations in the
-//! description, and a program calls them: through generated code, and by their names. Nothing of the
-//! repository is changed, and nothing is downloaded.
+//! description, and a program calls them: through generated code, and by their names. Nothing of
+//! the repository is changed, and nothing is downloaded.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::Path,
     process::{Command, ExitCode},
@@ -13,7 +14,11 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{ci::cargo, codegen, regenerate, workspace};
+use crate::{
+    codegen::{self, Piece},
+    regenerate,
+    workspace::{self, cargo},
+};
 
 /// The operations, as a part of a description.
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
@@ -80,8 +85,26 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
     let api = copy.join("crates/modelarts-api");
     // JSON is YAML.
     write(&api.join("modelarts.yaml"), &description.to_string())?;
-    let generated = codegen::join(&codegen::generate(&description)?);
-    write(&api.join("generated/modelarts.rs"), &generated)
+    write_snapshots(&api, &codegen::generate(&description)?)
+}
+
+/// Writes the snapshots, which a build without the generator joins, and removes all others.
+fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
+    let directory = api.join("snapshots");
+    let files: BTreeSet<_> = pieces
+        .iter()
+        .map(|piece| format!("{}.snap", piece.name))
+        .collect();
+    for piece in pieces {
+        write(&directory.join(format!("{}.snap", piece.name)), &piece.text)?;
+    }
+    for entry in fs::read_dir(&directory)? {
+        let entry = entry?;
+        if !files.contains(entry.file_name().to_string_lossy().as_ref()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds a part of a description.

@@ -67,14 +67,11 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     }
 
     let mut pieces = vec![piece("client", client)];
-    let mut operation_and_limit_tables = operations::table(&lowered.operations);
-    operation_and_limit_tables.extend(limits::table(&lowered.limits));
-    pieces.push(parse_piece("tables", operation_and_limit_tables)?);
+    let mut tables = operations::table(&lowered.operations);
+    tables.extend(limits::table(&lowered.limits));
+    tables.extend(parameters::table(&lowered.parameters));
+    pieces.push(parse_piece("tables", tables)?);
     pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
-    pieces.push(parse_piece(
-        "parameters",
-        parameters::table(&lowered.parameters),
-    )?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)

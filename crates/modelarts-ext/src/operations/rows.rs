@@ -24,7 +24,7 @@ impl OperationRows {
     }
 
     /// The call for one page.
-    fn page(&self, offset: i64, limit: u32) -> OperationCall {
+    pub(super) fn page(&self, offset: i64, limit: u32) -> OperationCall {
         let mut call = self.call.clone();
         let Pagination {
             offset_name,

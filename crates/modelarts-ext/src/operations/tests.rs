@@ -110,6 +110,15 @@ fn every_operation_can_be_called_by_its_name() {
 
 #[test]
 fn lists_set_their_own_paging_parameters() {
+    let page = |call: OperationCall| call.rows().unwrap().page(2, 50).request().unwrap();
+    let request = page(call("ListAlgorithms").unwrap());
+    assert_eq!(request.url().query(), Some("offset=2&limit=50"));
+    let jobs = call("ListTrainingJobs").unwrap();
+    let request = page(jobs.body(json!({"workspace_id": "0"})));
+    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap();
+    let body: serde_json::Value = serde_json::from_slice(body).unwrap();
+    assert_eq!(body, json!({"workspace_id": "0", "offset": 2, "limit": 50}));
+
     let refused = |call: OperationCall| call.rows().err().map(|error| error.to_string());
     let events = call("ListTrainingJobEvents").unwrap();
     let text = refused(events.parameter("offset", 1)).unwrap();

@@ -1,9 +1,9 @@
 //! Lists of the service, read page by page.
 //!
-//! A list is a [`Source`](page::Source), which requests the rows of one window. The [`pager`] chooses
-//! the windows, recognises rows that came before, and finds its place again when the list shifts
-//! while it is read. [`stream`] makes streams of its pages and rows; [`list::List`] is the type
-//! that most lists of the SDK have.
+//! A list is a [`Source`](page::Source), which requests the rows of one window. The [`pager`]
+//! chooses the windows, recognises rows that came before, and finds its place again when the list
+//! shifts while it is read. [`stream`] makes streams of its pages and rows; [`list::List`] is the
+//! type that most lists of the SDK have.
 
 pub(crate) mod list;
 pub(crate) mod offset;

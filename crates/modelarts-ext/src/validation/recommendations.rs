@@ -240,7 +240,8 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }));
 }
 
-/// The first steps of paths on a machine. Such a path reads as one in OBS, in the bucket of this name.
+/// The first steps of paths on a machine. Such a path reads as one in OBS, in the bucket of this
+/// name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {

@@ -116,9 +116,9 @@ pub(crate) struct Pager<S: Source + ?Sized> {
 }
 
 impl<S: Source + ?Sized> Pager<S> {
-    pub(crate) fn new(source: Arc<S>, pagination: Pagination, reading: ReadOptions) -> Self {
-        let position = reading.resume;
-        let meaning = reading
+    pub(crate) fn new(source: Arc<S>, pagination: Pagination, options: ReadOptions) -> Self {
+        let position = options.resume;
+        let meaning = options
             .meaning
             .or_else(|| position.as_ref()?.counts.map(OffsetUnit::offset))
             .or_else(|| source.detected_offset()?.get());
@@ -137,13 +137,13 @@ impl<S: Source + ?Sized> Pager<S> {
             source,
             plan: WindowPlan {
                 meaning: meaning.unwrap_or(pagination.offset),
-                size: reading.size,
-                max: pagination.max_limit.unwrap_or(reading.size).max(1),
+                size: options.size,
+                max: pagination.max_limit.unwrap_or(options.size).max(1),
                 overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(unique)],
             },
             history,
             order,
-            in_flight: reading.in_flight,
+            in_flight: options.in_flight,
             pending: FuturesOrdered::new(),
             half_page: None,
             requests: 0,
@@ -170,7 +170,7 @@ impl<S: Source + ?Sized> Pager<S> {
             reread: None,
             first: true,
             is_single_page: pagination.offset == Offset::SinglePage,
-            lenient: reading.lenient,
+            lenient: options.lenient,
             failure: None,
             done: false,
         }

@@ -210,10 +210,10 @@ fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let (mut pages, _) = setting.pages::<true>();
     let position = block_on(pages.try_next()).unwrap().unwrap().position;
     assert_eq!((position.rows(), position.more), (30, false));
-    let mut reading = setting.reading();
-    reading.resume = Some(position);
+    let mut options = setting.options();
+    options.resume = Some(position);
     let (list, _) = setting.list::<true>();
-    let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+    let pages = stream::pages(Arc::new(list), setting.pagination(), options);
     let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),

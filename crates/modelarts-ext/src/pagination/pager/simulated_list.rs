@@ -114,10 +114,10 @@ impl Setting {
         how
     }
 
-    pub(crate) fn reading(&self) -> ReadOptions {
-        let mut reading = ReadOptions::new(self.size);
-        reading.in_flight = self.in_flight;
-        reading
+    pub(crate) fn options(&self) -> ReadOptions {
+        let mut options = ReadOptions::new(self.size);
+        options.in_flight = self.in_flight;
+        options
     }
 
     pub(crate) fn list<const UNIQUE: bool>(&self) -> (List<UNIQUE>, Arc<Mutex<Table>>) {
@@ -143,7 +143,7 @@ impl Setting {
     pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
         (
-            stream::pages(Arc::new(list), self.pagination(), self.reading()),
+            stream::pages(Arc::new(list), self.pagination(), self.options()),
             table,
         )
     }

@@ -177,7 +177,7 @@ fn a_client_remembers_what_it_found_out() {
     let (list, _) = setting.list::<false>();
     let detected = list.detected.clone();
     let read = |list: List<false>| {
-        let pages = stream::pages(Arc::new(list), setting.pagination(), setting.reading());
+        let pages = stream::pages(Arc::new(list), setting.pagination(), setting.options());
         block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(read(list).len(), 200);
@@ -198,7 +198,7 @@ fn a_list_is_read_on_from_a_position() {
     for insert in [0, 2, 70, 400] {
         for delete in [0, 1, 5] {
             let (list, table) = setting.list::<true>();
-            let mut pages = stream::pages(Arc::new(list), setting.pagination(), setting.reading());
+            let mut pages = stream::pages(Arc::new(list), setting.pagination(), setting.options());
             let mut rows = Vec::new();
             for _ in 0..5 {
                 rows.extend(block_on(pages.try_next()).unwrap().unwrap().items);
@@ -216,10 +216,10 @@ fn a_list_is_read_on_from_a_position() {
                 table.change(Change::Insert(0, insert));
                 changed.rows = Rows(table.rows.clone());
             }
-            let mut reading = setting.reading();
-            reading.resume = Some(serde_json::from_str(&position).unwrap());
+            let mut options = setting.options();
+            options.resume = Some(serde_json::from_str(&position).unwrap());
             let (list, _) = changed.list::<true>();
-            let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+            let pages = stream::pages(Arc::new(list), setting.pagination(), options);
             rows.extend(block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap());
             rows.retain(|row| *row < 999_999);
             assert_eq!(rows, (0..100).collect::<Vec<_>>(), "{insert} {delete}");
@@ -238,16 +238,16 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
         "resume: the position is one in List, and this is Other"
     );
 
-    let mut reading = setting.reading();
+    let mut options = setting.options();
     let mut position = page.position;
     position.more = true;
-    reading.resume = Some(position);
+    options.resume = Some(position);
     let (list, _) = Setting {
         rows: Rows((100..300).collect()),
         ..setting.clone()
     }
     .list::<true>();
-    let pages = stream::pages(Arc::new(list), setting.pagination(), reading);
+    let pages = stream::pages(Arc::new(list), setting.pagination(), options);
     let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -270,9 +270,9 @@ fn a_position_with_a_row_number_that_no_list_reaches_is_refused() {
     ] {
         let stored = format!(r#"{{"list":"List","read":{read},"last":[],"more":false}}"#);
         let position: Position = serde_json::from_str(&stored).unwrap();
-        let mut reading = Setting::of(40).reading();
-        reading.resume = Some(position);
-        let error = reading.check("List", 50).err();
+        let mut options = Setting::of(40).options();
+        options.resume = Some(position);
+        let error = options.check("List", 50).err();
         let error = error.map(|error| error.to_string());
         assert_eq!(error.as_deref(), refused);
     }

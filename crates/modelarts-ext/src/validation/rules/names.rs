@@ -1,6 +1,7 @@
 //! Forms of names and paths that several rules ask for.
 
-/// Returns whether the text is a name of a channel or hyper-parameter: 1 to 64 letters, digits, `_` and `-`.
+/// Returns whether the text is a name of a channel or hyper-parameter: 1 to 64 letters, digits,
+/// `_` and `-`.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text
