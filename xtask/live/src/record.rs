@@ -4,7 +4,7 @@ use std::future::Future;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Client, Error, Filter, Job, Page, Results, types::Phase};
+use modelarts_ext::{Client, Error, Filter, Job, Page, PageStream, types::Phase};
 
 /// Rows of a page: few, so that there are two pages soon.
 const ROWS: u32 = 10;
@@ -89,7 +89,7 @@ pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> 
 }
 
 /// The first pages. Later ones tell nothing new.
-async fn two_pages<T>(pages: Results<Page<T>>) -> Result<usize, Error> {
+async fn two_pages<T>(pages: PageStream<Page<T>>) -> Result<usize, Error> {
     let pages: Vec<_> = pages.take(PAGES).try_collect().await?;
     Ok(pages.len())
 }
