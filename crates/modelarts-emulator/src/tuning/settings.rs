@@ -5,34 +5,37 @@ use std::fmt;
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
-use super::Searcher;
-use super::anneal::Anneal;
-use super::bayes::{Bayes, Kind};
-use super::space::Space;
-use super::tpe::Tpe;
-use crate::body::Field;
-use crate::error::ApiError;
+use crate::{
+    api::{error::ApiError, json_field::Field},
+    tuning::{
+        Searcher,
+        anneal::Anneal,
+        bayes::{Bayes, Kind},
+        space::Space,
+        tpe::Tpe,
+    },
+};
 
 /// What a job searches, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
-    pub(super) rewards: Vec<Reward>,
+    pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
     algorithm: Algorithm,
     /// The number of trials.
-    pub(super) samples: usize,
+    pub(crate) samples: usize,
     /// How many run at a time.
-    pub(super) concurrent: usize,
-    pub(super) seed: u64,
+    pub(crate) concurrent: usize,
+    pub(crate) seed: u64,
 }
 
 /// A metric that is found in the log.
 #[derive(Clone)]
-pub(super) struct Reward {
-    pub(super) name: String,
+pub(crate) struct Reward {
+    pub(crate) name: String,
     /// `max`, and not `min`.
-    pub(super) more_is_better: bool,
-    pub(super) regex: Regex,
+    pub(crate) more_is_better: bool,
+    pub(crate) regex: Regex,
 }
 
 impl fmt::Debug for Reward {
@@ -121,7 +124,7 @@ impl Tuning {
         }))
     }
 
-    pub(super) fn searcher(&self) -> Box<dyn Searcher> {
+    pub(crate) fn searcher(&self) -> Box<dyn Searcher> {
         match self.algorithm {
             // How many points are random is documented for TPE only.
             Algorithm::Bayes { kind, kappa, xi } => Box::new(Bayes {
@@ -135,7 +138,7 @@ impl Tuning {
         }
     }
 
-    pub(super) fn leader(&self) -> &Reward {
+    pub(crate) fn leader(&self) -> &Reward {
         // Not empty, see above.
         &self.rewards[0]
     }

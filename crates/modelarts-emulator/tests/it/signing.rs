@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use modelarts_emulator::verify::{MAX_SKEW, Received, Refusal, verify};
+use modelarts_emulator::signature::{MAX_SKEW, Received, Refusal, verify};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;

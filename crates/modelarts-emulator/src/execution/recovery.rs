@@ -1,0 +1,64 @@
+//! Jobs that an earlier process has left: what becomes of them at the next start.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::Moment,
+    execution::driver,
+    job::{event::EventKind, state::State},
+    state::Core,
+    store::RecordEnd,
+};
+
+/// Goes on with all jobs that have not come to their end. Their processes have been ended.
+pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
+    let now = Moment::now(core.clock.as_ref());
+    for id in core.store.open()? {
+        let mut stands = false;
+        let goes_on = core.store.update(&id, |job| {
+            match job.state {
+                // The machine has failed, and not the code: the job is scheduled again.
+                State::Running if !job.standing => {
+                    if let Some(record) = job.records.last_mut() {
+                        record.end.get_or_insert(RecordEnd {
+                            at: now.whole_second(),
+                            reason: "node fault".to_owned(),
+                            task: None,
+                            recover: Some("job_reschedule_with_taint".to_owned()),
+                        });
+                    }
+                    job.advance(State::Queuing, now);
+                    job.note(EventKind::Restarted, now);
+                    job.note(EventKind::Queuing, now);
+                    job.schedule_count += 1;
+                }
+                State::Terminating if !job.standing || job.deleted => {
+                    if !job.deleted {
+                        job.note(EventKind::StoppedByUser, now);
+                    }
+                    job.advance(State::Terminated, now);
+                }
+                _ => {}
+            }
+            job.settled = job.state.is_final();
+            if job.standing && !job.settled && !job.deleted {
+                stands = true;
+                return None;
+            }
+            // Who has only waited so far does not run again.
+            (!job.settled).then(|| driver::asked(job, job.started.is_some()))
+        });
+        match goes_on.flatten() {
+            None if stands => core.spawn(driver::stand(Arc::clone(core), id)),
+            Some(asked) => {
+                let place = core.scheduler.enqueue(asked);
+                core.spawn(driver::drive(Arc::clone(core), id, place));
+            }
+            None if core.store.read(&id, |job| job.deleted) == Some(true) => {
+                core.spawn(driver::remove(Arc::clone(core), id));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,335 @@
+//! The run of the code: starts the workers, waits for them, and looks after them meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::FusedFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    catalog::quirks::AutoStopped,
+    clock::{Moment, Sleep},
+    execution::driver::{Driver, Ending, asked_to_stop},
+    job::{
+        event::EventKind,
+        state::{State, Stop},
+    },
+    metrics::usage::Usage,
+    runner::{Exit, Run, Worker},
+    store::{RecordEnd, RunningRecord, TaskFailure},
+};
+
+/// How often logs are copied to where the job wants them kept: the period that a line of the
+/// service's own logs names (domain.md 7.3).
+const LOG_PERIOD: Duration = Duration::from_secs(5);
+/// A hung job is started again in its place at most this often in a row.
+const HANG_RESTARTS: u32 = 3;
+
+/// Why the workers are no longer waited for.
+enum Turn {
+    /// All have ended, or one has failed.
+    Ended,
+    Stop(Stop),
+    Preempted,
+    Hung,
+    /// The node of this task has died.
+    NodeFault(String),
+}
+
+/// What has been seen of a run so far.
+pub(crate) struct Seen {
+    /// When each output of each worker was copied out last.
+    copied: Vec<Vec<Moment>>,
+    /// When the logs were copied out last.
+    logs_copied: Moment,
+    /// The last signs of life: log sizes and use of the processors; and since when they are so.
+    life: Vec<(u64, u64)>,
+    since: Moment,
+    hang_told: bool,
+    /// Processor time of each worker at the last look.
+    used: Vec<Option<(Moment, Usage)>>,
+}
+
+impl Driver {
+    /// Runs the code until it ends, is ended, or has to give way.
+    pub(crate) async fn work(&self) -> Ending {
+        if let Some(tuning) = &self.request.tuning {
+            return self.search(tuning).await;
+        }
+        let mut hangs = 0;
+        loop {
+            let mut runs = Vec::new();
+            for worker in &self.workers {
+                let worker = Worker {
+                    run: worker.run + hangs as usize,
+                    ..worker.clone()
+                };
+                let task = worker.task();
+                self.note(EventKind::TaskStarted { task: task.clone() });
+                runs.push((task, self.core.runner.start(worker).await));
+            }
+            let (turn, failure) = self.attend(&mut runs, hangs).await;
+            match turn {
+                Turn::Ended => return Ending::Exited(failure),
+                Turn::Stop(why) => return Ending::Stopped(why, failure),
+                Turn::Preempted => return Ending::Preempted,
+                Turn::NodeFault(task) => return Ending::NodeFault(task),
+                Turn::Hung => {
+                    hangs += 1;
+                    self.start_in_place(failure);
+                }
+            }
+        }
+    }
+
+    /// The next run of the code in the same containers: nothing is scheduled.
+    fn start_in_place(&self, failure: Option<TaskFailure>) {
+        let now = self.now();
+        self.core.store.update(&self.id, |job| {
+            if let Some(record) = job.records.last_mut() {
+                record.end = Some(RecordEnd {
+                    at: now.whole_second(),
+                    reason: "job hanged".to_owned(),
+                    task: failure.map(|failure| failure.task),
+                    recover: Some("proc_restart".to_owned()),
+                });
+            }
+            job.records.push(RunningRecord {
+                start: now.whole_second(),
+                restarted: true,
+                end: None,
+            });
+            job.note(EventKind::Restarted, now);
+        });
+    }
+
+    /// Waits for the workers. The first that does not end with 0 ends the others, and so does
+    /// everything else that ends the wait.
+    async fn attend(
+        &self,
+        runs: &mut [(String, Box<dyn Run>)],
+        hangs: u32,
+    ) -> (Turn, Option<TaskFailure>) {
+        let mut ended = vec![false; runs.len()];
+        let mut failure: Option<TaskFailure> = None;
+        let interrupt = self.core.copies.child_token();
+        let mut seen = self.first_look();
+        let watch = self.watch(&mut seen, hangs < HANG_RESTARTS, &interrupt);
+        let watch = watch.fuse();
+        tokio::pin!(watch);
+        let turn = {
+            let mut waiting: FuturesUnordered<_> = runs
+                .iter_mut()
+                .enumerate()
+                .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
+                .collect();
+            let mut requests = self.stop.clone();
+            let preempted = self.place.as_ref().map(|place| place.preempted());
+            let preempted = async {
+                match preempted {
+                    Some(preempted) => preempted.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::pin!(preempted);
+            let out_of_time =
+                std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
+            tokio::pin!(out_of_time);
+            loop {
+                tokio::select! {
+                    // A code that has ended has ended, whatever else is asked.
+                    biased;
+                    exited = waiting.next() => {
+                        let Some((index, task, exit)) = exited else { break Turn::Ended };
+                        ended[index] = true;
+                        let exit_code = match exit {
+                            Exit::Code(exit_code) => exit_code,
+                            // Nobody is left to say how it ended.
+                            Exit::NodeFault => break Turn::NodeFault(task),
+                        };
+                        self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
+                        if exit_code != 0 {
+                            failure = Some(TaskFailure { task, exit_code });
+                            break Turn::Ended;
+                        }
+                    }
+                    why = asked_to_stop(&mut requests) => break Turn::Stop(why),
+                    () = &mut out_of_time => {
+                        let hours = self.request.auto_stop_hours.unwrap_or_default();
+                        break Turn::Stop(Stop::AfterHours(hours));
+                    }
+                    () = &mut preempted => break Turn::Preempted,
+                    true = &mut watch => break Turn::Hung,
+                }
+            }
+        };
+        interrupt.cancel();
+        if let Turn::Stop(why) = turn {
+            self.begin_to_stop(why);
+        }
+        let rest = runs
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| !ended[*index])
+            .map(|(_, (task, run))| {
+                let patience = self.patience();
+                async move { (task.clone(), run.terminate(patience).await) }
+            });
+        let mut rest: FuturesUnordered<_> = rest.collect();
+        while let Some((task, exit_code)) = rest.next().await {
+            self.note(EventKind::TaskFinished {
+                task: task.clone(),
+                exit_code,
+            });
+            failure.get_or_insert(TaskFailure { task, exit_code });
+        }
+        // A copy that still runs could replace files of the last copy by older ones.
+        if !watch.is_terminated() {
+            watch.await;
+        }
+        (turn, failure)
+    }
+
+    /// Says that the code is being ended before its time.
+    pub(crate) fn begin_to_stop(&self, why: Stop) {
+        // For auto stop nobody has changed the state yet.
+        let now = self.now();
+        let fails = matches!(why, Stop::AfterHours(_))
+            && self.core.choices.auto_stopped == AutoStopped::Failed;
+        self.core.store.update(&self.id, |job| {
+            if !fails {
+                job.advance(State::Terminating, now);
+            }
+            job.ask_to_stop(why);
+        });
+        self.terminate_job();
+    }
+
+    pub(crate) fn first_look(&self) -> Seen {
+        let now = self.now();
+        let workers = self.workers.iter();
+        Seen {
+            copied: workers
+                .map(|worker| vec![now; worker.request.outputs.len()])
+                .collect(),
+            logs_copied: now,
+            life: Vec::new(),
+            since: now,
+            hang_told: false,
+            used: vec![None; self.workers.len()],
+        }
+    }
+
+    /// Does what is due, from now on and until it is interrupted. True, and not before, if the job
+    /// hangs and is to be started again, which it `may` be.
+    async fn watch(&self, seen: &mut Seen, may: bool, interrupt: &CancellationToken) -> bool {
+        loop {
+            let now = self.now();
+            self.copy(seen, now, interrupt).await;
+            if interrupt.is_cancelled() {
+                return false;
+            }
+            self.measure(seen, now).await;
+            if self.hangs(seen, now).await && may {
+                return true;
+            }
+            tokio::select! {
+                () = interrupt.cancelled() => return false,
+                () = self.next_look() => {}
+            }
+        }
+    }
+
+    /// When to look at the workers again.
+    pub(crate) fn next_look(&self) -> Sleep {
+        match self.workers.first() {
+            Some(worker) => self.core.runner.look(worker),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    /// Copies the outputs and the logs that are due.
+    pub(crate) async fn copy(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
+        self.copy_out(seen, now, interrupt).await;
+        if now.since(seen.logs_copied) >= LOG_PERIOD {
+            seen.logs_copied = now;
+            self.export_logs(interrupt).await;
+        }
+    }
+
+    /// Outputs are copied out while the code runs, at the channel's own pace.
+    async fn copy_out(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
+        for (worker, copied) in self.workers.iter().zip(&mut seen.copied) {
+            let outputs = worker.request.outputs.iter().zip(copied);
+            for (index, (output, copied)) in outputs.enumerate() {
+                if now.since(*copied) < output.period {
+                    continue;
+                }
+                *copied = now;
+                let runner = &self.core.runner;
+                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                if let Err(error) = upload.await {
+                    tracing::debug!(job = self.id, output = output.name, %error, "not copied out");
+                }
+            }
+        }
+    }
+
+    /// Notes what each worker uses, once a second.
+    async fn measure(&self, seen: &mut Seen, now: Moment) {
+        for (worker, used) in self.workers.iter().zip(&mut seen.used) {
+            let due = used.is_none_or(|(at, _)| now.since(at) >= Duration::from_secs(1));
+            if !due {
+                continue;
+            }
+            let Some(usage) = self.core.runner.usage(worker.clone()).await else {
+                continue;
+            };
+            if let Some((before, earlier)) = used.replace((now, usage)) {
+                let series = Arc::clone(&self.core.metrics);
+                series.add(worker, (before, earlier), (now, usage));
+            }
+        }
+    }
+
+    /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time
+    /// (domain.md section 4). What moves here are logs and the time on processors, because the
+    /// cards are not there.
+    async fn hangs(&self, seen: &mut Seen, now: Moment) -> bool {
+        let requests = self.workers.iter().map(|worker| &worker.request);
+        let with_cards =
+            requests.filter(|request| crate::catalog::flavors::gpus(request.flavor()) > 0);
+        let Some(patience) = with_cards.map(|request| request.hang_time()).max() else {
+            return false;
+        };
+        if now.since(seen.since) < patience && !seen.life.is_empty() {
+            return false;
+        }
+        let mut life = Vec::new();
+        for worker in &self.workers {
+            let usage = self.core.runner.usage(worker.clone()).await;
+            let log = self.core.runner.log_tail(worker.clone(), 0).await;
+            let log = log.ok().flatten().map_or(0, |log| log.full_size);
+            // Waiting costs some time on processors, too; a busy job uses more than a twentieth.
+            let used = usage.map_or(0, |usage| usage.cpu_millis);
+            life.push((log, used));
+        }
+        let still = seen.life.len() == life.len()
+            && seen.life.iter().zip(&life).all(|(before, after)| {
+                let budget = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX) / 20;
+                before.0 == after.0 && after.1.saturating_sub(before.1) < budget
+            });
+        seen.life = life;
+        seen.since = now;
+        if !still {
+            return false;
+        }
+        if !seen.hang_told {
+            seen.hang_told = true;
+            self.note(EventKind::MaybeHanging);
+        }
+        self.request.retry.hang
+    }
+}

@@ -1,0 +1,109 @@
+//! What the service has: engines, flavors, quotas, kinds of events, search algorithms.
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, json_field::Field},
+    catalog::{engines::Engine, flavors::Flavor},
+    handlers::call::{Call, Outcome, bad_param, ok},
+};
+
+pub(crate) fn engines() -> Outcome {
+    ok(Engine::list())
+}
+
+pub(crate) fn flavors(call: &Call<'_>) -> Outcome {
+    ok(Flavor::list(
+        call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?,
+    ))
+}
+
+pub(crate) fn pool_flavor(call: &Call<'_>) -> Outcome {
+    let flavor_id = call.param("flavor_id")?;
+    let flavor_id = flavor_id.ok_or_else(|| bad_param("flavor_id"))?;
+    let pool_id = call.param("pool_id")?.ok_or_else(|| bad_param("pool_id"))?;
+    if !call.core.terms.pools.iter().any(|pool| pool.id == pool_id) {
+        return Err(ApiError::of(2890, &[&pool_id]));
+    }
+    let flavor = Flavor::find(&flavor_id).ok_or_else(|| ApiError::of(2781, &[&flavor_id]))?;
+    let (cores, gigabytes) = flavor.size();
+    ok(json!({"cpu_core_num": cores, "mem_size": gigabytes}))
+}
+
+// ---- quotas ----
+
+const RESOURCES: [&str; 4] = [
+    "job-num",
+    "visual-job-num",
+    "job-retention-enabled",
+    "job-num-quota-notify",
+];
+
+pub(crate) fn quotas(call: &Call<'_>) -> Outcome {
+    let resource = call.choice("resource", &RESOURCES)?;
+    let project = &call.user.project_id;
+    let used = call.core.store.count(project)?;
+    let mut rows: Vec<Value> = Vec::new();
+    for name in RESOURCES {
+        if resource.is_none_or(|resource| resource == name)
+            && let Some(quota) = call.core.quotas.get(project, name)?
+        {
+            let used = if name == "job-num" { used } else { 0 };
+            rows.push(json!({"resource": name, "quota": quota, "used": used}));
+        }
+    }
+    ok(json!({"quotas": rows}))
+}
+
+pub(crate) fn modify_quotas(call: &Call<'_>) -> Outcome {
+    let body = call.json()?;
+    let root = Field::root(&body);
+    root.required("user_id")?.text()?;
+    let mut wanted = Vec::new();
+    for item in root.required("quotas")?.items()? {
+        let resource = item.required("resource")?;
+        let name = RESOURCES
+            .into_iter()
+            .find(|name| resource.text() == Ok(*name));
+        let name =
+            name.ok_or_else(|| resource.must(format!("be one of [{}]", RESOURCES.join(" "))))?;
+        let quota = item.required("quota")?;
+        let most = match name {
+            "job-retention-enabled" => 1,
+            "job-num-quota-notify" => 0,
+            _ => i64::from(i32::MAX),
+        };
+        let number = quota.integer()?;
+        if !(0..=most).contains(&number) {
+            return Err(quota.must(format!("be between 0 and {most}")));
+        }
+        wanted.push((name, number));
+    }
+    for (name, number) in wanted {
+        call.core.quotas.set(&call.user.project_id, name, number)?;
+    }
+    ok(body)
+}
+
+// ---- events ----
+
+/// The events of a notification (domain.md 3.4). A job hangs on cards only.
+pub(crate) fn event_categories(call: &Call<'_>) -> Outcome {
+    let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
+    let rows: Vec<Value> = [
+        ("JobStarted", "The job starts to run."),
+        ("JobCompleted", "The job has ended well."),
+        ("JobFailed", "The job has failed."),
+        ("JobTerminated", "The job has been stopped."),
+        ("JobRestarted", "The job has been started again."),
+        ("JobHanged", "The job may be suspended."),
+        ("JobPreempted", "Another job has taken the nodes."),
+    ]
+    .iter()
+    .filter(|(id, _)| !(flavor == Some("CPU") && *id == "JobHanged"))
+    .map(|(id, description)| {
+        json!({"id": id, "name": id, "description": description, "notification": true})
+    })
+    .collect();
+    ok(json!({"event-categories": rows}))
+}

@@ -1,0 +1,225 @@
+//! The routes under `/_emulator`, for testers. They need no signature, but the same `Host` and
+//! `Origin` as all others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, response::Answer},
+    clock::Moment,
+    execution::{driver, seeds::Seeds},
+    job::state::{State as Phase, Stop},
+    logs::stream,
+    server::{request_body, router::new_request_id},
+    state::Core,
+    store::Job,
+    traffic::faults::FaultRule,
+    validation,
+};
+
+pub(crate) fn routes() -> Router<Arc<Core>> {
+    Router::new()
+        .route("/_emulator/health", get(health))
+        .route(
+            "/_emulator/faults",
+            get(list_faults).post(add_fault).delete(clear_faults),
+        )
+        .route("/_emulator/requests", get(requests))
+        .route("/_emulator/requests/last", get(last_requests))
+        .route("/_emulator/seeds", post(seed))
+        .route("/_emulator/clock", get(tell_time).post(move_clock))
+        .route("/_emulator/reset", post(reset))
+        .route("/_emulator/jobs/{id}/ignored", get(ignored))
+        .route("/_emulator/logs/{token}/{name}", get(follow_link))
+}
+
+async fn health(State(core): State<Arc<Core>>) -> Response {
+    reply(match core.store.count_all() {
+        Ok(jobs) => Ok(Answer::json(
+            StatusCode::OK,
+            json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
+        )),
+        Err(error) => Err(error.into()),
+    })
+}
+
+async fn list_faults(State(core): State<Arc<Core>>) -> Response {
+    reply(Ok(Answer::json(StatusCode::OK, json!(core.faults.list()))))
+}
+
+async fn add_fault(State(core): State<Arc<Core>>, request: Request) -> Response {
+    reply(
+        request_body::whole(request.into_body())
+            .await
+            .and_then(|body| {
+                let rule = serde_json::from_slice::<Value>(&body)
+                    .map_err(|error| error.to_string())
+                    .and_then(|json| FaultRule::from_json(&json))
+                    .and_then(|rule| core.faults.add(rule.clone()).map(|()| rule));
+                match rule {
+                    Ok(rule) => Ok(Answer::json(StatusCode::CREATED, json!(rule))),
+                    Err(sentence) => Err(ApiError::bad_control_request(sentence)),
+                }
+            }),
+    )
+}
+
+async fn clear_faults(State(core): State<Arc<Core>>) -> Response {
+    core.faults.clear();
+    reply(Ok(Answer::empty(StatusCode::NO_CONTENT)))
+}
+
+async fn requests(State(core): State<Arc<Core>>) -> Response {
+    reply(Ok(Answer::json(StatusCode::OK, json!(core.counts.all()))))
+}
+
+async fn last_requests(State(core): State<Arc<Core>>) -> Response {
+    reply(Ok(Answer::json(StatusCode::OK, json!(core.journal.all()))))
+}
+
+/// Puts jobs there, and answers with their ids.
+async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let body = match request_body::whole(request.into_body()).await {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
+    let seeds = Seeds::from_json(&String::from_utf8_lossy(&body));
+    let planted = match seeds {
+        Ok(seeds) => seeds.plant(&core, false).await,
+        Err(error) => Err(error),
+    };
+    reply(match planted {
+        Ok(ids) => Ok(Answer::json(StatusCode::CREATED, json!({"ids": ids}))),
+        Err(error) => Err(ApiError::bad_control_request(error.to_string())),
+    })
+}
+
+/// The paths of the fields of a job's creation, and of its changes, that have no effect.
+async fn ignored(State(core): State<Arc<Core>>, Path(id): Path<String>) -> Response {
+    let paths = core
+        .store
+        .read(&id, |job| validation::ignored(&job.given()));
+    reply(match paths {
+        Some(paths) => Ok(Answer::json(StatusCode::OK, json!(paths))),
+        None => Err(ApiError::no_such_job(&id)),
+    })
+}
+
+/// The emulator's time.
+async fn tell_time(State(core): State<Arc<Core>>) -> Response {
+    let now = Moment::now(core.clock.as_ref());
+    let body = json!({"now": now.utc_micros(), "millis": now.millis()});
+    reply(Ok(Answer::json(StatusCode::OK, body)))
+}
+
+/// Most seconds of one leap: ten years.
+const FURTHEST: f64 = 315_360_000.0;
+
+/// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
+/// that was due.
+async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let body = match request_body::whole(request.into_body()).await {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
+    let seconds = serde_json::from_slice::<Value>(&body)
+        .ok()
+        .and_then(|body| body.get("advance_seconds")?.as_f64())
+        .filter(|seconds| (0.0..=FURTHEST).contains(seconds));
+    let Some(seconds) = seconds else {
+        return reply(Err(ApiError::bad_control_request(
+            "The body must be like {\"advance_seconds\": 60}.",
+        )));
+    };
+    let duration = Duration::from_secs_f64(seconds);
+    let moving = Arc::clone(&core);
+    // On its own, so that it comes to its end even if nobody waits for the answer.
+    let moved = tokio::spawn(async move { moving.advance(duration).await });
+    if moved.await.is_ok_and(|moved| moved) {
+        return tell_time(State(core)).await;
+    }
+    reply(Err(ApiError::bad_control_request(
+        "This emulator runs on the clock on the wall; start it with --clock manual.",
+    )))
+}
+
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when the jobs have
+/// gone.
+async fn reset(State(core): State<Arc<Core>>) -> Response {
+    core.faults.clear();
+    core.counts.clear();
+    core.journal.clear();
+    reply(match forget(&core).await {
+        Ok(()) => Ok(Answer::empty(StatusCode::NO_CONTENT)),
+        Err(error) => Err(error.into()),
+    })
+}
+
+async fn forget(core: &Core) -> rusqlite::Result<()> {
+    core.algorithms.clear()?;
+    core.experiments.clear()?;
+    core.publications.clear()?;
+    core.quotas.clear()?;
+    let live = core.store.live();
+    for id in &live {
+        let now = Moment::now(core.clock.as_ref());
+        core.store.update(id, |job| {
+            job.advance(Phase::Terminating, now);
+            job.ask_to_stop(Stop::Reset);
+        });
+    }
+    for id in live {
+        let settled = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        core.store.wait(&id, settled).await;
+    }
+    let mut last = 0;
+    loop {
+        let some = core.store.settled_after(&mut last, MANY)?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        for id in some {
+            driver::forget(core, &id).await;
+        }
+    }
+}
+
+/// How many jobs are forgotten at once: their ids are in memory.
+const MANY: u32 = 500;
+
+/// The log that a link leads to, as text, all of it.
+async fn follow_link(
+    State(core): State<Arc<Core>>,
+    Path((token, _)): Path<(String, String)>,
+) -> Response {
+    let now = Moment::now(core.clock.as_ref());
+    let Some(worker) = core.links.follow(&token, now) else {
+        return reply(Ok(Answer::text(
+            StatusCode::FORBIDDEN,
+            b"Request has expired".to_vec(),
+        )));
+    };
+    let Ok(Some((length, body))) = stream::whole(core, worker).await else {
+        return reply(Ok(Answer::text(StatusCode::NOT_FOUND, Vec::new())));
+    };
+    let mut response = reply(Ok(Answer::text(StatusCode::OK, Vec::new())));
+    *response.body_mut() = body;
+    response
+        .headers_mut()
+        .insert(CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}
+
+fn reply(result: Result<Answer, ApiError>) -> Response {
+    let request_id = new_request_id();
+    let answer = result.unwrap_or_else(|error| Answer::error(&error, &request_id));
+    answer.into_response(&request_id)
+}
