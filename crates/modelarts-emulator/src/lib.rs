@@ -52,12 +52,12 @@ pub use catalog::operations::RequestCount;
 pub use catalog::pools::Pool;
 pub use catalog::pools::PoolKind;
 pub use catalog::quirks::AutoStopped;
-pub use catalog::quirks::Choices;
 pub use catalog::quirks::DeleteActive;
 pub use catalog::quirks::EventsOffset;
 pub use catalog::quirks::JobsCount;
 pub use catalog::quirks::JobsOffset;
 pub use catalog::quirks::Preempted;
+pub use catalog::quirks::Quirks;
 pub use catalog::quirks::StopAgain;
 pub use catalog::quirks::UnknownAction;
 pub use clock::Clock;
@@ -85,7 +85,7 @@ pub use traffic::faults::Fault;
 pub use traffic::faults::FaultRule;
 pub use traffic::faults::Faults;
 pub use traffic::observer::Exchange;
-pub use traffic::request_log::Recorded;
+pub use traffic::request_log::LoggedRequest;
 
 /// The examples of the README are compiled.
 #[cfg(doctest)]

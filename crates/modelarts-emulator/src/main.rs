@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{
-    Choices, Cloud, Emulator, ManualClock, Pool, RestartOn, RunnerKind, Script, Seeds, StartError,
+    Cloud, Emulator, ManualClock, Pool, Quirks, RestartOn, RunnerKind, Script, Seeds, StartError,
     Timing, User, Wording,
 };
 use serde_json::{Value, json};
@@ -357,7 +357,7 @@ async fn start(arguments: Serve) -> Result<Emulator, Failure> {
     for name in arguments.organization {
         builder = builder.organization(name);
     }
-    let mut choices = Choices::default();
+    let mut choices = Quirks::default();
     for choice in &arguments.choose {
         choices.set(choice).map_err(Failure::Choice)?;
     }

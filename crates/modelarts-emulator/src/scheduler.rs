@@ -42,13 +42,13 @@ type Rank = (Reverse<bool>, Reverse<i64>, u64);
 
 #[derive(Debug)]
 struct Entry {
-    asked: Asked,
+    asked: NodeRequest,
     standing: watch::Sender<Standing>,
 }
 
 /// What a job asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct NodeRequest {
     pub(crate) job: String,
     /// Empty outside of pools.
     pub(crate) pool: String,
@@ -59,7 +59,7 @@ pub(crate) struct Asked {
     pub(crate) again: bool,
 }
 
-impl Asked {
+impl NodeRequest {
     fn rank(&self, number: u64) -> Rank {
         (Reverse(self.again), Reverse(self.priority), number)
     }
@@ -76,7 +76,7 @@ enum Standing {
 
 /// A place in the queue, then the nodes. Dropped, it is given up.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueueSlot {
     scheduler: Arc<Scheduler>,
     number: u64,
     standing: watch::Receiver<Standing>,
@@ -100,7 +100,7 @@ impl Scheduler {
     }
 
     /// A place at the end of the queue.
-    pub(crate) fn enqueue(self: &Arc<Self>, asked: Asked) -> Place {
+    pub(crate) fn enqueue(self: &Arc<Self>, asked: NodeRequest) -> QueueSlot {
         let mut state = self.state.lock();
         state.numbers += 1;
         let number = state.numbers;
@@ -114,7 +114,7 @@ impl Scheduler {
         };
         state.entries.insert(number, entry);
         self.settle(&mut state, &pool);
-        Place {
+        QueueSlot {
             scheduler: Arc::clone(self),
             number,
             standing,
@@ -195,7 +195,7 @@ impl Scheduler {
     }
 }
 
-impl Place {
+impl QueueSlot {
     /// Whether the nodes are there already.
     pub(crate) fn holds(&self) -> bool {
         *self.standing.borrow() != Standing::Waiting
@@ -225,7 +225,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let mut guard = self.scheduler.state.lock();
         let state = &mut *guard;
@@ -247,8 +247,8 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn ask(job: &str, nodes: u32, priority: i64) -> Asked {
-        Asked {
+    fn ask(job: &str, nodes: u32, priority: i64) -> NodeRequest {
+        NodeRequest {
             job: job.into(),
             pool: "pool".into(),
             nodes,
@@ -279,7 +279,7 @@ mod tests {
         let first = scheduler.enqueue(ask("first", 1, 1));
         let low = scheduler.enqueue(ask("low", 1, 1));
         let high = scheduler.enqueue(ask("high", 1, 3));
-        let again = scheduler.enqueue(Asked {
+        let again = scheduler.enqueue(NodeRequest {
             again: true,
             ..ask("again", 1, 1)
         });
@@ -296,7 +296,7 @@ mod tests {
     async fn preemptible_jobs_give_way_only_if_it_helps() {
         let scheduler = pool(2);
         let firm = scheduler.enqueue(ask("firm", 1, 1));
-        let soft = scheduler.enqueue(Asked {
+        let soft = scheduler.enqueue(NodeRequest {
             preemptible: true,
             ..ask("soft", 1, 1)
         });

@@ -10,28 +10,28 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, log_links::Links},
+    accounts::{Accounts, log_links::LogLinks},
     api::ids::Ids,
-    catalog::{operations::Counts, quirks::Choices},
+    catalog::{operations::Counts, quirks::Quirks},
     clock::{
         Clock,
-        idle::{Idle, Thinking},
+        idle::{BusyGuard, Idle},
         timing::Timing,
     },
-    database::{documents::Records, quotas::Quotas},
+    database::{documents::Documents, quotas::Quotas},
     job::{event::Wording, state::RestartOn},
     logs::index::LogIndexes,
     metrics::Metrics,
     runner::Runner,
     scheduler::Scheduler,
-    store::Store,
-    traffic::{faults::Faults, observer::Observer, request_log::Journal},
-    validation::Terms,
+    store::JobStore,
+    traffic::{faults::Faults, observer::Observer, request_log::RequestLog},
+    validation::Offer,
 };
 
 /// The emulator without its socket.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
     /// Where it listens: its own origin, and where its links lead.
     pub(crate) address: SocketAddr,
@@ -40,13 +40,13 @@ pub(crate) struct Core {
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
     /// What creations are judged by.
-    pub(crate) terms: Terms,
-    pub(crate) store: Store,
-    pub(crate) algorithms: Records,
-    pub(crate) experiments: Records,
-    pub(crate) publications: Records,
+    pub(crate) terms: Offer,
+    pub(crate) store: JobStore,
+    pub(crate) algorithms: Documents,
+    pub(crate) experiments: Documents,
+    pub(crate) publications: Documents,
     pub(crate) quotas: Quotas,
-    pub(crate) links: Links,
+    pub(crate) links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
     /// Whether an output path that an active job writes to is refused.
     pub(crate) one_job_per_output: bool,
@@ -55,8 +55,8 @@ pub(crate) struct Core {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
     pub(crate) counts: Counts,
-    pub(crate) journal: Journal,
-    pub(crate) choices: Choices,
+    pub(crate) journal: RequestLog,
+    pub(crate) choices: Quirks,
     pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
@@ -78,18 +78,18 @@ pub(crate) struct Parts {
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    pub(crate) choices: Choices,
+    pub(crate) choices: Quirks,
     pub(crate) ids: Ids,
-    pub(crate) terms: Terms,
+    pub(crate) terms: Offer,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
-    pub(crate) store: Store,
-    pub(crate) journal: Journal,
+    pub(crate) store: JobStore,
+    pub(crate) journal: RequestLog,
     pub(crate) observer: Option<Observer>,
 }
 
-impl Core {
+impl EmulatorState {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
         Arc::new(Self {
             accounts: parts.accounts,
@@ -99,12 +99,12 @@ impl Core {
             wording: parts.wording,
             restart_on: parts.restart_on,
             terms: parts.terms,
-            algorithms: Records::new(&parts.store.database, "algorithm"),
-            experiments: Records::new(&parts.store.database, "experiment"),
-            publications: Records::new(&parts.store.database, "publication"),
+            algorithms: Documents::new(&parts.store.database, "algorithm"),
+            experiments: Documents::new(&parts.store.database, "experiment"),
+            publications: Documents::new(&parts.store.database, "publication"),
             store: parts.store,
             quotas: parts.quotas,
-            links: Links::default(),
+            links: LogLinks::default(),
             log_indexes: LogIndexes::default(),
             one_job_per_output: parts.one_job_per_output,
             scheduler: parts.scheduler,
@@ -132,7 +132,7 @@ impl Core {
     }
 
     /// Lets the clock wait until this is dropped.
-    pub(crate) fn thinking(&self) -> Thinking {
+    pub(crate) fn thinking(&self) -> BusyGuard {
         self.idle.thinking()
     }
 

@@ -10,8 +10,8 @@ use crate::{
         signature::{self, Claim, Head, Refusal},
     },
     api::error::ApiError,
-    clock::Moment,
-    state::Core,
+    clock::Timestamp,
+    state::EmulatorState,
 };
 
 /// A request whose head passes authentication.
@@ -24,8 +24,8 @@ pub(crate) enum Admitted<'a> {
 
 /// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
 /// date, the headers.
-pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
-    let now = Moment::now(core.clock.as_ref());
+pub(crate) fn admit<'a>(core: &EmulatorState, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
+    let now = Timestamp::now(core.clock.as_ref());
     let accounts = &core.accounts;
     if let Some(token) = parts.headers.get("x-auth-token") {
         return accounts.by_token(token.as_bytes(), now).map(Admitted::User);
@@ -54,12 +54,17 @@ pub(crate) fn admit<'a>(core: &Core, parts: &'a Parts) -> Result<Admitted<'a>, A
 
 impl Admitted<'_> {
     /// The number of the user whose request it is, once its body is there.
-    pub(crate) fn user(self, core: &Core, parts: &Parts, body: &[u8]) -> Result<usize, ApiError> {
+    pub(crate) fn user(
+        self,
+        core: &EmulatorState,
+        parts: &Parts,
+        body: &[u8],
+    ) -> Result<usize, ApiError> {
         let (claim, key) = match self {
             Self::User(user) => return Ok(user),
             Self::Signed(claim, key) => (claim, key),
         };
-        let now = Moment::now(core.clock.as_ref());
+        let now = Timestamp::now(core.clock.as_ref());
         let accounts = &core.accounts;
         // Others may have tried the key while the body came.
         accounts.not_locked(claim.access_key(), now)?;

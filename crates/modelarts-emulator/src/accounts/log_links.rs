@@ -6,17 +6,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::{clock::Moment, runner::Worker};
+use crate::{clock::Timestamp, runner::Worker};
 
 const LIFE: Duration = Duration::from_secs(5 * 60);
 
 /// All links that were given out.
 #[derive(Debug, Default)]
-pub(crate) struct Links(Mutex<HashMap<String, (Worker, Moment)>>);
+pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
 
-impl Links {
+impl LogLinks {
     /// A new link to the log of a worker.
-    pub(crate) fn make(&self, worker: Worker, now: Moment) -> String {
+    pub(crate) fn make(&self, worker: Worker, now: Timestamp) -> String {
         let token = Uuid::new_v4().simple().to_string();
         let mut links = self.0.lock();
         links.retain(|_, (_, made)| now.since(*made) < LIFE);
@@ -25,7 +25,7 @@ impl Links {
     }
 
     /// What a link leads to, if it still leads anywhere.
-    pub(crate) fn follow(&self, token: &str, now: Moment) -> Option<Worker> {
+    pub(crate) fn follow(&self, token: &str, now: Timestamp) -> Option<Worker> {
         let links = self.0.lock();
         let (worker, made) = links.get(token)?;
         (now.since(*made) < LIFE).then(|| worker.clone())

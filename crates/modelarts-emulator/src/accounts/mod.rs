@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::{api::error::ApiError, clock::Moment, database::Database};
+use crate::{api::error::ApiError, clock::Timestamp, database::Database};
 
 /// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
 const FAILURES: u32 = 5;
@@ -138,7 +138,7 @@ pub(crate) struct Accounts {
     /// Of the first user. They do not end.
     tokens: Vec<String>,
     /// Failures in a row, and when the last was, by access key.
-    failures: Mutex<HashMap<String, (u32, Moment)>>,
+    failures: Mutex<HashMap<String, (u32, Timestamp)>>,
     /// Has what was given out. It names users by what stays the same over a restart.
     database: Arc<Database>,
 }
@@ -156,7 +156,7 @@ pub(crate) struct Key {
     pub(crate) secret: String,
     /// What `X-Security-Token` must say.
     pub(crate) security_token: Option<String>,
-    pub(crate) expires: Option<Moment>,
+    pub(crate) expires: Option<Timestamp>,
     pub(crate) user: usize,
 }
 
@@ -213,7 +213,11 @@ impl Accounts {
     }
 
     /// A new token. An earlier one stays valid.
-    pub(crate) fn issue(&self, user: usize, now: Moment) -> rusqlite::Result<(String, Moment)> {
+    pub(crate) fn issue(
+        &self,
+        user: usize,
+        now: Timestamp,
+    ) -> rusqlite::Result<(String, Timestamp)> {
         let expires = now.plus(TOKEN_LIFE);
         let text = format!("MIIE{}{}", random(), random());
         let user = self.user(user);
@@ -230,7 +234,7 @@ impl Accounts {
     }
 
     /// Whose token it is.
-    pub(crate) fn by_token(&self, text: &[u8], now: Moment) -> Result<usize, ApiError> {
+    pub(crate) fn by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
         if self.tokens.iter().any(|token| token.as_bytes() == text) {
             return Ok(0);
         }
@@ -239,7 +243,7 @@ impl Accounts {
         let found = self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([text], |row| {
-                let expires = Moment::from_millis(row.get(3)?);
+                let expires = Timestamp::from_millis(row.get(3)?);
                 Ok(self.named(row, 0)?.map(|user| (user, expires)))
             });
             found.optional()
@@ -259,7 +263,7 @@ impl Accounts {
         &self,
         user: usize,
         life: Duration,
-        now: Moment,
+        now: Timestamp,
     ) -> rusqlite::Result<IssuedKeys> {
         let issued = IssuedKeys {
             access_key: random_key(),
@@ -310,7 +314,7 @@ impl Accounts {
                 Ok(self.named(row, 3)?.map(|user| Key {
                     secret,
                     security_token: Some(security_token),
-                    expires: Some(Moment::from_millis(expires)),
+                    expires: Some(Timestamp::from_millis(expires)),
                     user,
                 }))
             });
@@ -320,7 +324,7 @@ impl Accounts {
     }
 
     /// Refuses a key that has failed too often.
-    pub(crate) fn not_locked(&self, access_key: &str, now: Moment) -> Result<(), ApiError> {
+    pub(crate) fn not_locked(&self, access_key: &str, now: Timestamp) -> Result<(), ApiError> {
         match self.failures.lock().get(access_key) {
             Some((count, last)) if *count >= FAILURES && now.since(*last) < LOCKED => Err(
                 ApiError::not_authenticated("AK access failed to reach the limit,forbidden"),
@@ -330,7 +334,7 @@ impl Accounts {
     }
 
     /// Notes whether a known key came with its signature.
-    pub(crate) fn note(&self, access_key: &str, verified: bool, now: Moment) {
+    pub(crate) fn note(&self, access_key: &str, verified: bool, now: Timestamp) {
         let mut failures = self.failures.lock();
         if verified {
             failures.remove(access_key);
@@ -352,5 +356,5 @@ pub(crate) struct IssuedKeys {
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
     pub(crate) security_token: String,
-    pub(crate) expires: Moment,
+    pub(crate) expires: Timestamp,
 }

@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use sha2::{Digest, Sha256};
 
-use crate::clock::Moment;
+use crate::clock::Timestamp;
 
 const ALGORITHM: &str = "SDK-HMAC-SHA256";
 
@@ -158,7 +158,7 @@ impl<'a> Claim<'a> {
             what: "header x-sdk-date not found",
         })?;
         let date = std::str::from_utf8(date).unwrap_or_default();
-        let signed = Moment::parse_compact(date).ok_or(Refusal::Malformed {
+        let signed = Timestamp::parse_compact(date).ok_or(Refusal::Malformed {
             what: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
         })?;
         if !authorization.signed_headers.contains(&"x-sdk-date") {
@@ -169,7 +169,7 @@ impl<'a> Claim<'a> {
         let secret = secret_of(authorization.access_key).ok_or_else(|| Refusal::UnknownKey {
             access_key: authorization.access_key.to_owned(),
         })?;
-        let now = Moment::from(now);
+        let now = Timestamp::from(now);
         if now.millis().abs_diff(signed.millis())
             > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
         {

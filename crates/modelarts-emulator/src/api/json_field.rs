@@ -7,16 +7,16 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::{api::error::ApiError, files::container_path::HomePath};
+use crate::{api::error::ApiError, files::container_path::ContainerPath};
 
 /// A place in a request body: a value and the way to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Field<'a> {
+pub(crate) struct JsonField<'a> {
     value: &'a Value,
     path: String,
 }
 
-impl<'a> Field<'a> {
+impl<'a> JsonField<'a> {
     /// The whole body.
     pub(crate) fn root(value: &'a Value) -> Self {
         Self {
@@ -26,19 +26,19 @@ impl<'a> Field<'a> {
     }
 
     /// A member of an object, if it is there.
-    pub(crate) fn get(&self, name: &str) -> Result<Option<Field<'a>>, ApiError> {
+    pub(crate) fn get(&self, name: &str) -> Result<Option<JsonField<'a>>, ApiError> {
         let members = self.object()?;
         Ok(members
             .get(name)
             .filter(|value| !value.is_null())
-            .map(|value| Field {
+            .map(|value| JsonField {
                 value,
                 path: self.path_to(name),
             }))
     }
 
     /// A member that must be there.
-    pub(crate) fn required(&self, name: &str) -> Result<Field<'a>, ApiError> {
+    pub(crate) fn required(&self, name: &str) -> Result<JsonField<'a>, ApiError> {
         self.get(name)?.ok_or_else(|| {
             ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
         })
@@ -51,11 +51,11 @@ impl<'a> Field<'a> {
     }
 
     /// A path in the container, if it is there. The emulator has directories below `/home` only.
-    pub(crate) fn home_of(&self, name: &str) -> Result<Option<HomePath>, ApiError> {
+    pub(crate) fn home_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
         };
-        HomePath::parse(text).map(Some).map_err(|_| {
+        ContainerPath::parse(text).map(Some).map_err(|_| {
             ApiError::not_modelled(format!(
                 "{} at {text} (it must be below /home on this emulator: leave it out, \
                  or name a directory such as /home/ma-user/data)",
@@ -77,7 +77,7 @@ impl<'a> Field<'a> {
     }
 
     /// The elements of a list member; none if it is absent.
-    pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Field<'a>>, ApiError> {
+    pub(crate) fn items_of(&self, name: &str) -> Result<Vec<JsonField<'a>>, ApiError> {
         match self.get(name)? {
             None => Ok(Vec::new()),
             Some(list) => list.items(),
@@ -120,7 +120,7 @@ impl<'a> Field<'a> {
             .ok_or_else(|| self.must("be an object"))
     }
 
-    pub(crate) fn items(&self) -> Result<Vec<Field<'a>>, ApiError> {
+    pub(crate) fn items(&self) -> Result<Vec<JsonField<'a>>, ApiError> {
         let list = self
             .value
             .as_array()
@@ -128,7 +128,7 @@ impl<'a> Field<'a> {
         Ok(list
             .iter()
             .enumerate()
-            .map(|(at, value)| Field {
+            .map(|(at, value)| JsonField {
                 value,
                 path: format!("{}[{at}]", self.path),
             })
@@ -136,12 +136,12 @@ impl<'a> Field<'a> {
     }
 
     /// The members of an object, each as a field.
-    pub(crate) fn members(&self) -> Result<Vec<(&'a str, Field<'a>)>, ApiError> {
+    pub(crate) fn members(&self) -> Result<Vec<(&'a str, JsonField<'a>)>, ApiError> {
         Ok(self
             .object()?
             .iter()
             .map(|(name, value)| {
-                let field = Field {
+                let field = JsonField {
                     value,
                     path: self.path_to(name),
                 };
@@ -170,7 +170,7 @@ impl<'a> Field<'a> {
 }
 
 /// The way to the field, for example `algorithm.inputs[0].name`.
-impl fmt::Display for Field<'_> {
+impl fmt::Display for JsonField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.path.is_empty() {
             "body"
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn errors_name_the_field() {
         let body = json!({"a": [{"b": 1, "c": null, "d": "x\0"}]});
-        let items = Field::root(&body).items_of("a").unwrap();
+        let items = JsonField::root(&body).items_of("a").unwrap();
         let item = &items[0];
         let message = |error: ApiError| {
             assert_eq!(error.status, StatusCode::BAD_REQUEST);
@@ -209,7 +209,7 @@ mod tests {
             "Invalid parameter(a[0].d must not contain NUL characters)."
         );
         assert_eq!(
-            message(Field::root(&json!([])).get("a").unwrap_err()),
+            message(JsonField::root(&json!([])).get("a").unwrap_err()),
             "Invalid parameter(body must be an object)."
         );
     }

@@ -21,7 +21,7 @@ pub(crate) enum Cut {
 
 /// Status, headers and body, the body still as JSON where it is JSON.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ApiResponse {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: AnswerBody,
@@ -49,7 +49,7 @@ impl AnswerBody {
     }
 }
 
-impl Answer {
+impl ApiResponse {
     pub(crate) fn json(status: StatusCode, body: Value) -> Self {
         Self::of(status, AnswerBody::Json(body))
     }

@@ -28,7 +28,7 @@ macro_rules! choices {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[non_exhaustive]
-        pub struct Choices {
+        pub struct Quirks {
             $(
                 $(#[$about])*
                 pub $field: $choice,
@@ -96,7 +96,7 @@ choices! {
     }
 }
 
-impl Choices {
+impl Quirks {
     /// Sets one from `name=value`, for example `events-offset=page`.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn switches_are_set_by_name_and_refused_otherwise() {
-        let mut choices = Choices::default();
+        let mut choices = Quirks::default();
         choices.set("events-offset=page").unwrap();
         choices.set("stop-again=accepts").unwrap();
         assert_eq!(

@@ -38,9 +38,9 @@ impl Idle {
     /// The same work, watched. It is busy from now on until it waits first.
     pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> Watched<F> {
         self.0.more();
-        let ticket = Arc::new(Ticket {
+        let ticket = Arc::new(TaskWaker {
             busy: Arc::clone(&self.0),
-            state: AtomicU8::new(WOKEN),
+            state: AtomicU8::new(RUNNABLE),
             task: AtomicWaker::new(),
         });
         Watched {
@@ -51,9 +51,9 @@ impl Idle {
     }
 
     /// Counts as busy until it is dropped: for work on another thread that a clock is to wait for.
-    pub(crate) fn thinking(&self) -> Thinking {
+    pub(crate) fn thinking(&self) -> BusyGuard {
         self.0.more();
-        Thinking(Arc::clone(&self.0))
+        BusyGuard(Arc::clone(&self.0))
     }
 
     /// Waits until nothing is busy.
@@ -72,9 +72,9 @@ impl Idle {
 
 /// Somebody computes.
 #[derive(Debug)]
-pub(crate) struct Thinking(Arc<Busy>);
+pub(crate) struct BusyGuard(Arc<Busy>);
 
-impl Drop for Thinking {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.less();
     }
@@ -83,19 +83,19 @@ impl Drop for Thinking {
 /// It waits, and nobody has woken it since it was polled last.
 const WAITING: u8 = 0;
 /// It has been woken and not been polled since; one of the busy.
-const WOKEN: u8 = 1;
+const RUNNABLE: u8 = 1;
 /// It has ended or been dropped; who wakes it now, wakes nothing.
-const OVER: u8 = 2;
+const DONE: u8 = 2;
 
 /// The waker of a piece of work.
-struct Ticket {
+struct TaskWaker {
     busy: Arc<Busy>,
     state: AtomicU8,
     /// Wakes the task that the work is part of.
     task: AtomicWaker,
 }
 
-impl Wake for Ticket {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -103,9 +103,9 @@ impl Wake for Ticket {
     fn wake_by_ref(self: &Arc<Self>) {
         // Counted before anybody can see it, so that the count never falls too low.
         self.busy.more();
-        let woken = self
-            .state
-            .compare_exchange(WAITING, WOKEN, Ordering::SeqCst, Ordering::SeqCst);
+        let woken =
+            self.state
+                .compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);
         if woken.is_err() {
             self.busy.less();
         }
@@ -115,7 +115,7 @@ impl Wake for Ticket {
 
 /// Work that is watched.
 pub(crate) struct Watched<F> {
-    ticket: Arc<Ticket>,
+    ticket: Arc<TaskWaker>,
     waker: Waker,
     work: Pin<Box<F>>,
 }
@@ -126,7 +126,7 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         this.ticket.task.register(context.waker());
-        if this.ticket.state.swap(WAITING, Ordering::SeqCst) != WOKEN {
+        if this.ticket.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
             // The runtime polls of its own accord.
             this.ticket.busy.more();
         }
@@ -142,9 +142,9 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
     }
 }
 
-impl Ticket {
+impl TaskWaker {
     fn end(&self) {
-        if self.state.swap(OVER, Ordering::SeqCst) == WOKEN {
+        if self.state.swap(DONE, Ordering::SeqCst) == RUNNABLE {
             self.busy.less();
         }
     }

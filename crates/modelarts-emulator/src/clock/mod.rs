@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use parking_lot::Mutex;
@@ -130,7 +129,7 @@ impl ManualClock {
         let key = (at, manual.numbers);
         manual.sleepers.insert(key, Sleeper { wake, is_limit });
         drop(manual);
-        let bed = Bed {
+        let bed = PendingSleep {
             clock: Arc::downgrade(&self.0),
             key,
         };
@@ -169,12 +168,12 @@ impl Clock for ManualClock {
 }
 
 /// Left when the sleep ends or is dropped: the clock forgets the sleeper.
-struct Bed {
+struct PendingSleep {
     clock: Weak<Mutex<Manual>>,
     key: (SystemTime, u64),
 }
 
-impl Drop for Bed {
+impl Drop for PendingSleep {
     fn drop(&mut self) {
         if let Some(clock) = self.clock.upgrade() {
             clock.lock().sleepers.remove(&self.key);
@@ -184,12 +183,12 @@ impl Drop for Bed {
 
 /// A point in time with the service's precision: whole milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Moment(i64);
+pub(crate) struct Timestamp(i64);
 
 /// The service reports event times in this zone, whatever the region (checklist.md, seed 001).
 const REPORTED_OFFSET: i8 = 8;
 
-impl Moment {
+impl Timestamp {
     /// The present moment on `clock`.
     pub(crate) fn now(clock: &dyn Clock) -> Self {
         clock.now().into()
@@ -237,7 +236,7 @@ impl Moment {
 
     /// `2026-01-15T08:30:45.123000Z`, as IAM writes times.
     pub(crate) fn utc_micros(self) -> String {
-        let time = Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
@@ -270,7 +269,7 @@ impl Moment {
         if let Some(moment) = Self::parse_millis(text) {
             return Some(moment);
         }
-        let timestamp: Timestamp = text.parse().ok()?;
+        let timestamp: jiff::Timestamp = text.parse().ok()?;
         Some(Self(timestamp.as_millisecond()))
     }
 
@@ -283,16 +282,17 @@ impl Moment {
 
     /// Nothing beyond the years -9999 and 9999.
     pub(crate) fn in_range(millis: i64) -> Option<Self> {
-        Timestamp::from_millisecond(millis).ok()?;
+        jiff::Timestamp::from_millisecond(millis).ok()?;
         Some(Self(millis))
     }
 
-    fn timestamp(self) -> Timestamp {
-        Timestamp::from_millisecond(self.whole_second().0).unwrap_or(Timestamp::UNIX_EPOCH)
+    fn timestamp(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.whole_second().0)
+            .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }
 }
 
-impl From<SystemTime> for Moment {
+impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let millis = match time.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
@@ -302,8 +302,8 @@ impl From<SystemTime> for Moment {
     }
 }
 
-impl From<Moment> for SystemTime {
-    fn from(moment: Moment) -> Self {
+impl From<Timestamp> for SystemTime {
+    fn from(moment: Timestamp) -> Self {
         let distance = Duration::from_millis(moment.0.unsigned_abs());
         match moment.0 {
             0.. => UNIX_EPOCH + distance,
@@ -319,16 +319,16 @@ mod tests {
     #[test]
     fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
         // The pair of the documented events example.
-        let asked = Moment::parse("1669449696964").unwrap();
+        let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
         assert_eq!(
-            Moment::parse("2022-11-26T16:01:36+08:00").unwrap(),
+            Timestamp::parse("2022-11-26T16:01:36+08:00").unwrap(),
             asked.whole_second()
         );
         assert_eq!(asked.compact(), "20221126T080136Z");
         assert_eq!(asked.http(), "Sat, 26 Nov 2022 08:01:36 GMT");
         assert_eq!(
-            Moment::parse_compact("20221126T080136Z").unwrap(),
+            Timestamp::parse_compact("20221126T080136Z").unwrap(),
             asked.whole_second()
         );
     }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_refused() {
         for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
-            assert_eq!(Moment::parse(text), None, "{text:?}");
+            assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }
         for text in [
             "20221126T080136",
@@ -344,7 +344,7 @@ mod tests {
             "2022-11-26T08:01Z",
             "",
         ] {
-            assert_eq!(Moment::parse_compact(text), None, "{text:?}");
+            assert_eq!(Timestamp::parse_compact(text), None, "{text:?}");
         }
     }
 

@@ -32,12 +32,12 @@ impl Record {
 
 /// All of a kind.
 #[derive(Debug)]
-pub(crate) struct Records {
+pub(crate) struct Documents {
     database: Arc<Database>,
     kind: &'static str,
 }
 
-impl Records {
+impl Documents {
     pub(crate) fn new(database: &Arc<Database>, kind: &'static str) -> Self {
         Self {
             database: Arc::clone(database),

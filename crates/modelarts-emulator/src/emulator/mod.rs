@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use crate::{
     accounts::{Accounts, User},
     api::ids::Ids,
-    catalog::{cloud::Cloud, operations::RequestCount, pools::Pool, quirks::Choices},
+    catalog::{cloud::Cloud, operations::RequestCount, pools::Pool, quirks::Quirks},
     clock::{Clock, SystemClock, timing::Timing},
     database::{Database, quotas::Quotas},
     emulator::error::{StartError, WaitError},
@@ -26,10 +26,10 @@ use crate::{
         recovery,
         seeds::{SeedError, Seeds},
     },
-    files::confined_dir::Confined,
+    files::confined_dir::ConfinedDir,
     job::{
         event::Wording,
-        state::{RestartOn, Stop},
+        state::{RestartOn, StopReason},
     },
     metrics::Metrics,
     runner::{
@@ -39,14 +39,14 @@ use crate::{
     },
     scheduler::Scheduler,
     server::{self, host_guard, router},
-    state::{Core, Parts},
-    store::{Job, Store},
+    state::{EmulatorState, Parts},
+    store::{Job, JobStore},
     traffic::{
         faults::Faults,
         observer::{Exchange, Observer},
-        request_log::{Journal, Recorded},
+        request_log::{LoggedRequest, RequestLog},
     },
-    validation::Terms,
+    validation::Offer,
 };
 
 /// A running emulator.
@@ -55,7 +55,7 @@ use crate::{
 /// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
 /// watchdog process kills them and removes the temporary directory.
 pub struct Emulator {
-    pub(crate) core: Arc<Core>,
+    pub(crate) core: Arc<EmulatorState>,
     url: String,
     obs_root: PathBuf,
     data_dir: PathBuf,
@@ -164,7 +164,7 @@ impl Emulator {
 
     /// The last 256 requests for operations, the oldest first.
     #[must_use]
-    pub fn last_requests(&self) -> Vec<Recorded> {
+    pub fn last_requests(&self) -> Vec<LoggedRequest> {
         self.core.journal.all()
     }
 
@@ -210,7 +210,7 @@ impl Emulator {
         self.core.closing.send_replace(true);
         // An error would be the panic of a connection, which has been reported.
         let _ = (&mut self.server).await;
-        self.core.store.ask_all_to_stop(Stop::Shutdown);
+        self.core.store.ask_all_to_stop(StopReason::Shutdown);
         let mut work = self.core.take_work();
         let mut ended = async || while work.join_next().await.is_some() {};
         if tokio::time::timeout(self.core.timing.grace, ended())
@@ -279,7 +279,7 @@ pub struct Builder {
     strict: bool,
     show_secrets: bool,
     simulated: Option<Script>,
-    choices: Choices,
+    choices: Quirks,
     seeds: Vec<Seeds>,
     observer: Option<Observer>,
     id_seed: Option<u64>,
@@ -326,7 +326,7 @@ impl Default for Builder {
             strict: false,
             show_secrets: false,
             simulated: None,
-            choices: Choices::default(),
+            choices: Quirks::default(),
             seeds: Vec::new(),
             observer: None,
             id_seed: None,
@@ -436,8 +436,8 @@ impl Builder {
         self
     }
 
-    /// What no document says, or documents say differently. Default: [`Choices::default`].
-    pub fn choices(mut self, choices: Choices) -> Self {
+    /// What no document says, or documents say differently. Default: [`Quirks::default`].
+    pub fn choices(mut self, choices: Quirks) -> Self {
         self.choices = choices;
         self
     }
@@ -581,11 +581,11 @@ impl Builder {
         };
         let data_dir = place(&self.data_dir, "data");
         let obs_root = place(&self.obs_root, "obs");
-        let obs = Confined::create(&obs_root)
+        let obs = ConfinedDir::create(&obs_root)
             .map_err(|error| StartError::Directory(obs_root, error))?
             .by_umask();
-        let data =
-            Confined::create(&data_dir).map_err(|error| StartError::Directory(data_dir, error))?;
+        let data = ConfinedDir::create(&data_dir)
+            .map_err(|error| StartError::Directory(data_dir, error))?;
         // Before anything else: who holds the database may touch what is in the directory.
         // Without a directory of its own, an emulator keeps its state in memory.
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
@@ -652,16 +652,16 @@ impl Builder {
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
         let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let core = Core::new(Parts {
+        let core = EmulatorState::new(Parts {
             accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
             quotas: Quotas::new(&database, self.quota),
-            store: Store::new(database),
+            store: JobStore::new(database),
             one_job_per_output: self.one_job_per_output,
             address,
             clock: self.clock,
             timing: self.timing,
             wording: self.wording,
-            terms: Terms {
+            terms: Offer {
                 cloud: self.cloud,
                 pools,
                 encrypted: self.encrypted,
@@ -676,7 +676,7 @@ impl Builder {
             scheduler,
             runner,
             metrics,
-            journal: Journal::new(self.show_secrets),
+            journal: RequestLog::new(self.show_secrets),
             observer: self.observer,
         });
         recovery::resume(&core).map_err(unusable)?;

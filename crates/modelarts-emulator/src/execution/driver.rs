@@ -8,16 +8,16 @@ use tokio::sync::watch;
 
 use crate::{
     catalog::quirks::{AutoStopped, Preempted},
-    clock::{Moment, Sleep},
+    clock::{Sleep, Timestamp},
     execution::copies::GraceEnd,
     job::{
         event::EventKind,
         request::JobRequest,
-        state::{RestartOn, State, Stop},
+        state::{RestartOn, State, StopReason},
     },
     runner::Worker,
-    scheduler::{Asked, Place},
-    state::Core,
+    scheduler::{NodeRequest, QueueSlot},
+    state::EmulatorState,
     store::{Job, RecordEnd, TaskFailure},
 };
 
@@ -27,7 +27,7 @@ pub(crate) enum Ending {
     /// All workers ended; the first that did not end with 0, if there is one.
     Exited(Option<TaskFailure>),
     /// Somebody ended it. The worker and its exit code, if it ran.
-    Stopped(Stop, Option<TaskFailure>),
+    Stopped(StopReason, Option<TaskFailure>),
     /// It has not come as far as the queue, or to the start of its code, in time.
     PrepareTimedOut,
     /// Its code or its data could not be brought in.
@@ -42,8 +42,8 @@ pub(crate) enum Ending {
     NoNodes,
 }
 
-impl From<Stop> for Ending {
-    fn from(stop: Stop) -> Self {
+impl From<StopReason> for Ending {
+    fn from(stop: StopReason) -> Self {
         Self::Stopped(stop, None)
     }
 }
@@ -86,8 +86,8 @@ struct Round {
 }
 
 /// What a job asks of its pool.
-pub(crate) fn asked(job: &Job, again: bool) -> Asked {
-    Asked {
+pub(crate) fn asked(job: &Job, again: bool) -> NodeRequest {
+    NodeRequest {
         job: job.id.clone(),
         pool: job.request.pool_id.clone().unwrap_or_default(),
         nodes: job.request.node_count,
@@ -98,7 +98,7 @@ pub(crate) fn asked(job: &Job, again: bool) -> Asked {
 }
 
 /// Drives the job until nothing will happen to it any more. `place` is its place in the queue.
-pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
+pub(crate) async fn drive(core: Arc<EmulatorState>, id: String, place: QueueSlot) {
     let Some(mut driver) = Driver::at(&core, &id, Some(place)) else {
         return;
     };
@@ -130,7 +130,7 @@ pub(crate) async fn drive(core: Arc<Core>, id: String, place: Place) {
 }
 
 /// Lets a job that was put there stand as it is until somebody ends it.
-pub(crate) async fn stand(core: Arc<Core>, id: String) {
+pub(crate) async fn stand(core: Arc<EmulatorState>, id: String) {
     let Some(mut driver) = Driver::at(&core, &id, None) else {
         return;
     };
@@ -141,12 +141,12 @@ pub(crate) async fn stand(core: Arc<Core>, id: String) {
 
 /// One job on its way.
 pub(crate) struct Driver {
-    pub(crate) core: Arc<Core>,
+    pub(crate) core: Arc<EmulatorState>,
     pub(crate) id: String,
     pub(crate) request: Arc<JobRequest>,
     pub(crate) workers: Vec<Worker>,
-    pub(crate) stop: watch::Receiver<Option<Stop>>,
-    pub(crate) place: Option<Place>,
+    pub(crate) stop: watch::Receiver<Option<StopReason>>,
+    pub(crate) place: Option<QueueSlot>,
     /// Whether the limit below has been set.
     timed: bool,
     /// Ready when the job has run as long as it may.
@@ -159,7 +159,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Nothing if there is no such job.
-    fn at(core: &Arc<Core>, id: &str, place: Option<Place>) -> Option<Self> {
+    fn at(core: &Arc<EmulatorState>, id: &str, place: Option<QueueSlot>) -> Option<Self> {
         let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
         let (request, stop) = core.store.read(id, look)?;
         Some(Self {
@@ -178,7 +178,7 @@ impl Driver {
 
     /// From Creating, or from the queue, to the end of the code. An error is a request to stop
     /// that came before the code was started.
-    async fn live(&mut self, round: Round) -> Result<Ending, Stop> {
+    async fn live(&mut self, round: Round) -> Result<Ending, StopReason> {
         let timing = self.core.timing.clone();
         let before = self.core.store.read(&self.id, |job| job.records.len());
         for worker in &mut self.workers {
@@ -225,7 +225,7 @@ impl Driver {
 
     /// Waits for the nodes. False if a job that runs again has waited too long, or there is no such
     /// pool any more.
-    async fn nodes(&mut self, again: bool) -> Result<bool, Stop> {
+    async fn nodes(&mut self, again: bool) -> Result<bool, StopReason> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.core.scheduler.has(pool) {
             tracing::warn!(
@@ -237,7 +237,7 @@ impl Driver {
         }
         if self.place.is_none() {
             let asked = self.core.store.read(&self.id, |job| asked(job, again));
-            let asked = asked.ok_or(Stop::Deleted)?;
+            let asked = asked.ok_or(StopReason::Deleted)?;
             self.place = Some(self.core.scheduler.enqueue(asked));
         }
         let mut requests = self.stop.clone();
@@ -321,13 +321,13 @@ impl Driver {
     /// From the end of the code to the last event.
     async fn finish(&mut self, ending: Ending) {
         let timing = self.core.timing.clone();
-        if let Ending::Stopped(Stop::Shutdown, _) = ending {
+        if let Ending::Stopped(StopReason::Shutdown, _) = ending {
             return;
         }
         let ran = self.core.store.read(&self.id, |job| job.started.is_some()) == Some(true);
         if ran {
             self.settle(timing.before_upload).await;
-            if !self.upload().await && *self.stop.borrow() == Some(Stop::Shutdown) {
+            if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
                 // The next emulator runs it again, as if it had not ended.
                 return;
             }
@@ -348,7 +348,7 @@ impl Driver {
             Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
             // If it was asked to stop at the same moment, that is seen below.
             Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
-            Ending::Stopped(why @ Stop::AfterHours(_), _) => {
+            Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
                 let state = match self.core.choices.auto_stopped {
                     AutoStopped::Terminated => State::Terminated,
                     AutoStopped::Failed => State::Failed,
@@ -396,7 +396,7 @@ impl Driver {
     }
 
     /// Moves on and says so, unless somebody has asked to stop.
-    fn advance(&self, state: State, kind: EventKind) -> Result<(), Stop> {
+    fn advance(&self, state: State, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
         let advanced = self.core.store.update(&self.id, |job| {
             let advanced = job.advance(state, now);
@@ -408,7 +408,7 @@ impl Driver {
         match advanced {
             Some(true) => Ok(()),
             // Whoever was faster has left a reason; if not, somebody has taken the job away.
-            _ => Err((*self.stop.borrow()).unwrap_or(Stop::Deleted)),
+            _ => Err((*self.stop.borrow()).unwrap_or(StopReason::Deleted)),
         }
     }
 
@@ -417,11 +417,11 @@ impl Driver {
         self.core.store.update(&self.id, |job| job.note(kind, now));
     }
 
-    pub(crate) fn now(&self) -> Moment {
-        Moment::now(self.core.clock.as_ref())
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::now(self.core.clock.as_ref())
     }
 
-    pub(crate) fn stopped(&self) -> Result<(), Stop> {
+    pub(crate) fn stopped(&self) -> Result<(), StopReason> {
         match *self.stop.borrow() {
             Some(stop) => Err(stop),
             None => Ok(()),
@@ -429,11 +429,11 @@ impl Driver {
     }
 
     fn hurried(&self) -> bool {
-        self.stop.borrow().is_some_and(Stop::in_a_hurry)
+        self.stop.borrow().is_some_and(StopReason::in_a_hurry)
     }
 
     /// Waits, but not longer than until somebody asks to stop.
-    pub(crate) async fn pause(&self, duration: Duration) -> Result<(), Stop> {
+    pub(crate) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
         let sleep = self.core.clock.sleep(duration);
         let mut requests = self.stop.clone();
         tokio::select! {
@@ -449,7 +449,7 @@ impl Driver {
         let mut requests = self.stop.clone();
         Box::pin(async move {
             tokio::select! {
-                _ = requests.wait_for(|stop| *stop == Some(Stop::Reset)) => {}
+                _ = requests.wait_for(|stop| *stop == Some(StopReason::Reset)) => {}
                 () = grace => {}
             }
         })
@@ -459,7 +459,7 @@ impl Driver {
     async fn settle(&self, duration: Duration) {
         let sleep = self.core.clock.sleep(duration);
         let mut requests = self.stop.clone();
-        let hurry = requests.wait_for(|stop| stop.is_some_and(Stop::in_a_hurry));
+        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::in_a_hurry));
         tokio::select! {
             _ = hurry => {}
             () = sleep => {}
@@ -467,24 +467,26 @@ impl Driver {
     }
 }
 
-pub(crate) async fn asked_to_stop(requests: &mut watch::Receiver<Option<Stop>>) -> Stop {
+pub(crate) async fn asked_to_stop(
+    requests: &mut watch::Receiver<Option<StopReason>>,
+) -> StopReason {
     match requests.wait_for(Option::is_some).await {
-        Ok(stop) => stop.unwrap_or(Stop::Deleted),
+        Ok(stop) => stop.unwrap_or(StopReason::Deleted),
         // The job is no more.
-        Err(_) => Stop::Deleted,
+        Err(_) => StopReason::Deleted,
     }
 }
 
-fn stop_event(why: Stop) -> Option<EventKind> {
+fn stop_event(why: StopReason) -> Option<EventKind> {
     match why {
-        Stop::ByUser => Some(EventKind::StoppedByUser),
-        Stop::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
+        StopReason::ByUser => Some(EventKind::StoppedByUser),
+        StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
         // Its event is written when the deletion is asked for.
-        Stop::Deleted | Stop::Shutdown | Stop::Reset => None,
+        StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
     }
 }
 
-fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
+fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
     let (reason, task) = match ending {
         Ending::Exited(Some(failure)) | Ending::Stopped(_, Some(failure)) => (
             format!("exit with {}", failure.exit_code),
@@ -508,7 +510,7 @@ fn record_end(ending: &Ending, at: Moment) -> RecordEnd {
 }
 
 /// Takes a deleted job away once nothing will happen to it any more.
-pub(crate) async fn remove(core: Arc<Core>, id: String) {
+pub(crate) async fn remove(core: Arc<EmulatorState>, id: String) {
     core.store
         .wait(&id, |job| job.is_none_or(|job| job.settled).then_some(()))
         .await;
@@ -522,7 +524,7 @@ pub(crate) async fn remove(core: Arc<Core>, id: String) {
 }
 
 /// Takes away all that there is of a job to which nothing will happen any more.
-pub(crate) async fn forget(core: &Core, id: &str) {
+pub(crate) async fn forget(core: &EmulatorState, id: &str) {
     core.runner.remove(id.to_owned()).await;
     let tasks: Vec<String> = core
         .store

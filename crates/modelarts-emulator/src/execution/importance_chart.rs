@@ -6,9 +6,9 @@ use std::io;
 use png::{BitDepth, ColorType, Encoder};
 
 use crate::{
-    files::{confined_dir::Confined, obs_path::ObsPath},
+    files::{confined_dir::ConfinedDir, obs_path::ObsPath},
     job::{
-        channel::Place,
+        channel::DataSource,
         request::{JobRequest, LogExport},
     },
     tuning::{importance::points, trial::Trial},
@@ -42,13 +42,17 @@ fn home(request: &JobRequest) -> Option<&ObsPath> {
         .outputs
         .iter()
         .find_map(|output| match &output.place {
-            Place::Obs(path) => Some(path),
-            Place::DataSet { .. } => None,
+            DataSource::Obs(path) => Some(path),
+            DataSource::DataSet { .. } => None,
         })
 }
 
 /// Draws the pictures of all parameters.
-pub(crate) fn draw_all(obs: &Confined, request: &JobRequest, trials: &[Trial]) -> io::Result<()> {
+pub(crate) fn draw_all(
+    obs: &ConfinedDir,
+    request: &JobRequest,
+    trials: &[Trial],
+) -> io::Result<()> {
     let (Some(home), Some(tuning)) = (home(request), &request.tuning) else {
         return Ok(());
     };

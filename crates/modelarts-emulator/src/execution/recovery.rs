@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     execution::driver,
     job::{event::EventKind, state::State},
-    state::Core,
+    state::EmulatorState,
     store::RecordEnd,
 };
 
 /// Goes on with all jobs that have not come to their end. Their processes have been ended.
-pub(crate) fn resume(core: &Arc<Core>) -> rusqlite::Result<()> {
-    let now = Moment::now(core.clock.as_ref());
+pub(crate) fn resume(core: &Arc<EmulatorState>) -> rusqlite::Result<()> {
+    let now = Timestamp::now(core.clock.as_ref());
     for id in core.store.open()? {
         let mut stands = false;
         let goes_on = core.store.update(&id, |job| {

@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::quirks::AutoStopped,
-    clock::{Moment, Sleep},
+    clock::{Sleep, Timestamp},
     execution::driver::{Driver, Ending, asked_to_stop},
     job::{
         event::EventKind,
-        state::{State, Stop},
+        state::{State, StopReason},
     },
     metrics::usage::Usage,
     runner::{Exit, Run, Worker},
@@ -28,10 +28,10 @@ const LOG_PERIOD: Duration = Duration::from_secs(5);
 const HANG_RESTARTS: u32 = 3;
 
 /// Why the workers are no longer waited for.
-enum Turn {
+enum RunExit {
     /// All have ended, or one has failed.
     Ended,
-    Stop(Stop),
+    StopReason(StopReason),
     Preempted,
     Hung,
     /// The node of this task has died.
@@ -39,17 +39,17 @@ enum Turn {
 }
 
 /// What has been seen of a run so far.
-pub(crate) struct Seen {
+pub(crate) struct RunProgress {
     /// When each output of each worker was copied out last.
-    copied: Vec<Vec<Moment>>,
+    copied: Vec<Vec<Timestamp>>,
     /// When the logs were copied out last.
-    logs_copied: Moment,
+    logs_copied: Timestamp,
     /// The last signs of life: log sizes and use of the processors; and since when they are so.
     life: Vec<(u64, u64)>,
-    since: Moment,
+    since: Timestamp,
     hang_told: bool,
     /// Processor time of each worker at the last look.
-    used: Vec<Option<(Moment, Usage)>>,
+    used: Vec<Option<(Timestamp, Usage)>>,
 }
 
 impl Driver {
@@ -72,11 +72,11 @@ impl Driver {
             }
             let (turn, failure) = self.attend(&mut runs, hangs).await;
             match turn {
-                Turn::Ended => return Ending::Exited(failure),
-                Turn::Stop(why) => return Ending::Stopped(why, failure),
-                Turn::Preempted => return Ending::Preempted,
-                Turn::NodeFault(task) => return Ending::NodeFault(task),
-                Turn::Hung => {
+                RunExit::Ended => return Ending::Exited(failure),
+                RunExit::StopReason(why) => return Ending::Stopped(why, failure),
+                RunExit::Preempted => return Ending::Preempted,
+                RunExit::NodeFault(task) => return Ending::NodeFault(task),
+                RunExit::Hung => {
                     hangs += 1;
                     self.start_in_place(failure);
                 }
@@ -111,7 +111,7 @@ impl Driver {
         &self,
         runs: &mut [(String, Box<dyn Run>)],
         hangs: u32,
-    ) -> (Turn, Option<TaskFailure>) {
+    ) -> (RunExit, Option<TaskFailure>) {
         let mut ended = vec![false; runs.len()];
         let mut failure: Option<TaskFailure> = None;
         let interrupt = self.core.copies.child_token();
@@ -142,31 +142,31 @@ impl Driver {
                     // A code that has ended has ended, whatever else is asked.
                     biased;
                     exited = waiting.next() => {
-                        let Some((index, task, exit)) = exited else { break Turn::Ended };
+                        let Some((index, task, exit)) = exited else { break RunExit::Ended };
                         ended[index] = true;
                         let exit_code = match exit {
                             Exit::Code(exit_code) => exit_code,
                             // Nobody is left to say how it ended.
-                            Exit::NodeFault => break Turn::NodeFault(task),
+                            Exit::NodeFault => break RunExit::NodeFault(task),
                         };
                         self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
                         if exit_code != 0 {
                             failure = Some(TaskFailure { task, exit_code });
-                            break Turn::Ended;
+                            break RunExit::Ended;
                         }
                     }
-                    why = asked_to_stop(&mut requests) => break Turn::Stop(why),
+                    why = asked_to_stop(&mut requests) => break RunExit::StopReason(why),
                     () = &mut out_of_time => {
                         let hours = self.request.auto_stop_hours.unwrap_or_default();
-                        break Turn::Stop(Stop::AfterHours(hours));
+                        break RunExit::StopReason(StopReason::AfterHours(hours));
                     }
-                    () = &mut preempted => break Turn::Preempted,
-                    true = &mut watch => break Turn::Hung,
+                    () = &mut preempted => break RunExit::Preempted,
+                    true = &mut watch => break RunExit::Hung,
                 }
             }
         };
         interrupt.cancel();
-        if let Turn::Stop(why) = turn {
+        if let RunExit::StopReason(why) = turn {
             self.begin_to_stop(why);
         }
         let rest = runs
@@ -193,10 +193,10 @@ impl Driver {
     }
 
     /// Says that the code is being ended before its time.
-    pub(crate) fn begin_to_stop(&self, why: Stop) {
+    pub(crate) fn begin_to_stop(&self, why: StopReason) {
         // For auto stop nobody has changed the state yet.
         let now = self.now();
-        let fails = matches!(why, Stop::AfterHours(_))
+        let fails = matches!(why, StopReason::AfterHours(_))
             && self.core.choices.auto_stopped == AutoStopped::Failed;
         self.core.store.update(&self.id, |job| {
             if !fails {
@@ -207,10 +207,10 @@ impl Driver {
         self.terminate_job();
     }
 
-    pub(crate) fn first_look(&self) -> Seen {
+    pub(crate) fn first_look(&self) -> RunProgress {
         let now = self.now();
         let workers = self.workers.iter();
-        Seen {
+        RunProgress {
             copied: workers
                 .map(|worker| vec![now; worker.request.outputs.len()])
                 .collect(),
@@ -224,7 +224,12 @@ impl Driver {
 
     /// Does what is due, from now on and until it is interrupted. True, and not before, if the job
     /// hangs and is to be started again, which it `may` be.
-    async fn watch(&self, seen: &mut Seen, may: bool, interrupt: &CancellationToken) -> bool {
+    async fn watch(
+        &self,
+        seen: &mut RunProgress,
+        may: bool,
+        interrupt: &CancellationToken,
+    ) -> bool {
         loop {
             let now = self.now();
             self.copy(seen, now, interrupt).await;
@@ -251,7 +256,12 @@ impl Driver {
     }
 
     /// Copies the outputs and the logs that are due.
-    pub(crate) async fn copy(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
+    pub(crate) async fn copy(
+        &self,
+        seen: &mut RunProgress,
+        now: Timestamp,
+        interrupt: &CancellationToken,
+    ) {
         self.copy_out(seen, now, interrupt).await;
         if now.since(seen.logs_copied) >= LOG_PERIOD {
             seen.logs_copied = now;
@@ -260,7 +270,12 @@ impl Driver {
     }
 
     /// Outputs are copied out while the code runs, at the channel's own pace.
-    async fn copy_out(&self, seen: &mut Seen, now: Moment, interrupt: &CancellationToken) {
+    async fn copy_out(
+        &self,
+        seen: &mut RunProgress,
+        now: Timestamp,
+        interrupt: &CancellationToken,
+    ) {
         for (worker, copied) in self.workers.iter().zip(&mut seen.copied) {
             let outputs = worker.request.outputs.iter().zip(copied);
             for (index, (output, copied)) in outputs.enumerate() {
@@ -278,7 +293,7 @@ impl Driver {
     }
 
     /// Notes what each worker uses, once a second.
-    async fn measure(&self, seen: &mut Seen, now: Moment) {
+    async fn measure(&self, seen: &mut RunProgress, now: Timestamp) {
         for (worker, used) in self.workers.iter().zip(&mut seen.used) {
             let due = used.is_none_or(|(at, _)| now.since(at) >= Duration::from_secs(1));
             if !due {
@@ -297,7 +312,7 @@ impl Driver {
     /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time
     /// (domain.md section 4). What moves here are logs and the time on processors, because the
     /// cards are not there.
-    async fn hangs(&self, seen: &mut Seen, now: Moment) -> bool {
+    async fn hangs(&self, seen: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards =
             requests.filter(|request| crate::catalog::flavors::gpus(request.flavor()) > 0);

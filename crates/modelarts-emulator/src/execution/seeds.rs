@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     accounts::User,
-    clock::Moment,
+    clock::Timestamp,
     execution::driver,
     job::{
         event::{Event, EventKind, Level, Source},
@@ -19,9 +19,9 @@ use crate::{
     },
     metrics::SERIES,
     runner::Worker,
-    state::Core,
+    state::EmulatorState,
     store::{Job, RecordEnd, TaskFailure},
-    validation::{self, Draft},
+    validation::{self, Creation},
 };
 
 /// Jobs to put there; read from JSON by [`Seeds::from_json`].
@@ -88,15 +88,15 @@ struct SeedEvent {
 /// RFC 3339, or milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
-struct Time(Moment);
+struct Time(Timestamp);
 
 impl TryFrom<Value> for Time {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
         let moment = match &value {
-            Value::String(text) => Moment::parse(text),
-            value => value.as_i64().and_then(Moment::in_range),
+            Value::String(text) => Timestamp::parse(text),
+            value => value.as_i64().and_then(Timestamp::in_range),
         };
         let sentence = || format!("a time is RFC 3339 or milliseconds, not {value}");
         moment.map(Self).ok_or_else(sentence)
@@ -133,7 +133,7 @@ impl Seeds {
     /// taken are there already, and left as they are.
     pub(crate) async fn plant(
         &self,
-        core: &Arc<Core>,
+        core: &Arc<EmulatorState>,
         again: bool,
     ) -> Result<Vec<String>, SeedError> {
         self.check(core)?;
@@ -155,8 +155,8 @@ impl Seeds {
     }
 
     /// Looks at the first and the last job of each seed, before anything is there.
-    fn check(&self, core: &Core) -> Result<(), SeedError> {
-        let now = Moment::now(core.clock.as_ref());
+    fn check(&self, core: &EmulatorState) -> Result<(), SeedError> {
+        let now = Timestamp::now(core.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
             let count = seed.count.unwrap_or(1);
             if !(1..=MOST).contains(&count) {
@@ -180,11 +180,11 @@ impl Seeds {
     /// when it fails.
     async fn plant_all(
         &self,
-        core: &Arc<Core>,
+        core: &Arc<EmulatorState>,
         again: bool,
         ids: &mut Vec<String>,
     ) -> Result<(), SeedError> {
-        let now = Moment::now(core.clock.as_ref());
+        let now = Timestamp::now(core.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
             for n in 0..seed.count.unwrap_or(1) {
                 let grown = seed.grow(core, n, now);
@@ -218,7 +218,7 @@ fn misplaced(at: usize, sentence: &str) -> SeedError {
 }
 
 /// Stores a job, its logs and its metrics.
-async fn put(core: &Arc<Core>, seed: &Seed, job: Job) -> Result<(), String> {
+async fn put(core: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
     let id = job.id.clone();
     let request = Arc::clone(&job.request);
     core.store
@@ -238,14 +238,14 @@ async fn put(core: &Arc<Core>, seed: &Seed, job: Job) -> Result<(), String> {
 
 /// When things happened.
 struct Past {
-    created: Moment,
-    started: Option<Moment>,
-    ended: Option<Moment>,
+    created: Timestamp,
+    started: Option<Timestamp>,
+    ended: Option<Timestamp>,
 }
 
 impl Seed {
     /// The job with the number `n`. An error begins with the member behind the place of the seed.
-    fn grow(&self, core: &Core, n: u32, now: Moment) -> Result<Job, String> {
+    fn grow(&self, core: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
         let phase = self.phase.as_deref().unwrap_or("Completed");
         if !PHASES.contains(&phase) {
             return Err(format!(".phase must be one of {}", PHASES.join(", ")));
@@ -281,7 +281,7 @@ impl Seed {
         Ok(job)
     }
 
-    fn user<'a>(&self, core: &'a Core) -> Result<&'a User, String> {
+    fn user<'a>(&self, core: &'a EmulatorState) -> Result<&'a User, String> {
         let Some(name) = &self.user else {
             return Ok(core.accounts.user(0));
         };
@@ -289,7 +289,7 @@ impl Seed {
         found.ok_or_else(|| format!(".user: there is no user {name}"))
     }
 
-    fn request(&self, core: &Core, n: u32) -> Result<JobRequest, String> {
+    fn request(&self, core: &EmulatorState, n: u32) -> Result<JobRequest, String> {
         let mut body = self.job.clone().unwrap_or_else(|| {
             json!({
                 "kind": "job",
@@ -306,7 +306,7 @@ impl Seed {
         } else if self.job.is_none() {
             return Err(" must have `name` or `job`".to_owned());
         }
-        let draft = Draft {
+        let draft = Creation {
             body: &body,
             terms: &core.terms,
             stored: None,
@@ -318,7 +318,7 @@ impl Seed {
             .map_err(|error| format!(".job: {} {}", error.code, error.message))
     }
 
-    fn past(&self, phase: &str, n: u32, now: Moment) -> Result<Past, String> {
+    fn past(&self, phase: &str, n: u32, now: Timestamp) -> Result<Past, String> {
         let may_start = [
             "Running",
             "Terminating",
@@ -348,7 +348,7 @@ impl Seed {
         let shift = |time: Option<Time>| time.map(|Time(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
         let created =
-            shift(self.created).unwrap_or_else(|| Moment::from_millis(now.millis() - before));
+            shift(self.created).unwrap_or_else(|| Timestamp::from_millis(now.millis() - before));
         let started =
             shift(self.started).or_else(|| must_start.contains(&phase).then_some(created));
         let ended = shift(self.ended)

@@ -19,9 +19,9 @@ use crate::{
     job::{
         event::EventKind,
         request::{JobRequest, Parameter},
-        state::Stop,
+        state::StopReason,
     },
-    logs::stream::PIECE,
+    logs::stream::LOG_CHUNK,
     runner::{Exit, Worker},
     store::{Job, TaskFailure},
     tuning::{
@@ -42,7 +42,7 @@ struct Tried {
 
 /// Why no more trials are started.
 enum Halt {
-    Stop(Stop),
+    StopReason(StopReason),
     Preempted,
     /// The node of this task died.
     NodeFault(String),
@@ -98,7 +98,7 @@ impl Driver {
         }
         match halt {
             None => Ending::Exited(failure),
-            Some(Halt::Stop(why)) => Ending::Stopped(why, failure),
+            Some(Halt::StopReason(why)) => Ending::Stopped(why, failure),
             Some(Halt::Preempted) => Ending::Preempted,
             Some(Halt::NodeFault(task)) => Ending::NodeFault(task),
         }
@@ -170,18 +170,18 @@ impl Driver {
                     }
                 }
                 why = asked_to_stop(&mut requests), if halt.is_none() => {
-                    halt = Some(Halt::Stop(why));
+                    halt = Some(Halt::StopReason(why));
                 }
                 () = &mut out_of_time, if halt.is_none() => {
                     let hours = self.request.auto_stop_hours.unwrap_or_default();
-                    halt = Some(Halt::Stop(Stop::AfterHours(hours)));
+                    halt = Some(Halt::StopReason(StopReason::AfterHours(hours)));
                 }
                 () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
                 () = &mut copies => {}
             }
             if halt.is_some() && !end_all.send_replace(true) {
                 // The search has not come to its end.
-                if let Some(Halt::Stop(why)) = halt {
+                if let Some(Halt::StopReason(why)) = halt {
                     self.begin_to_stop(why);
                 }
             }
@@ -321,7 +321,7 @@ impl Driver {
             let new = self
                 .core
                 .runner
-                .log_part(worker.clone(), scraper.seen, PIECE);
+                .log_part(worker.clone(), scraper.seen, LOG_CHUNK);
             // What cannot be read now is read at the next look.
             let new = new.await.unwrap_or_default();
             scraper.seen += new.len() as u64;

@@ -19,7 +19,7 @@ use walkdir::WalkDir;
 
 /// A directory, resolved, with the promise described above.
 #[derive(Clone, Debug)]
-pub(crate) struct Confined {
+pub(crate) struct ConfinedDir {
     root: PathBuf,
     /// Of directories that are made in it.
     mode: u32,
@@ -27,14 +27,14 @@ pub(crate) struct Confined {
 
 /// What [`copy`] does with a link that leads out and with what is neither file nor directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stray {
+pub(crate) enum OnEscape {
     /// Gives up with an error that names it.
     Refuse,
     /// Leaves it out and reports it.
     Skip,
 }
 
-impl Confined {
+impl ConfinedDir {
     /// Makes `root` if it does not exist. What is made is for this user alone.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
         let mode = 0o700;
@@ -113,9 +113,9 @@ impl Confined {
 /// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
 /// have been copied before stay.
 pub(crate) fn copy(
-    (from, from_path): (&Confined, &Path),
-    (to, to_path): (&Confined, &Path),
-    stray: Stray,
+    (from, from_path): (&ConfinedDir, &Path),
+    (to, to_path): (&ConfinedDir, &Path),
+    stray: OnEscape,
     interrupt: &CancellationToken,
 ) -> io::Result<Vec<String>> {
     let source = from.existing(from_path)?;
@@ -135,8 +135,8 @@ pub(crate) fn copy(
             Err(error) if error.depth() > 0 => {
                 let text = error.to_string();
                 match stray {
-                    Stray::Refuse => return Err(io::Error::other(text)),
-                    Stray::Skip => left_out.push(text),
+                    OnEscape::Refuse => return Err(io::Error::other(text)),
+                    OnEscape::Skip => left_out.push(text),
                 }
                 continue;
             }
@@ -165,8 +165,8 @@ pub(crate) fn copy(
             }
             let error = about(below, objection);
             match stray {
-                Stray::Refuse => return Err(error),
-                Stray::Skip => left_out.push(error.to_string()),
+                OnEscape::Refuse => return Err(error),
+                OnEscape::Skip => left_out.push(error.to_string()),
             }
             continue;
         }
@@ -265,8 +265,8 @@ mod tests {
     struct Place {
         _temp: tempfile::TempDir,
         outside: PathBuf,
-        inside: Confined,
-        target: Confined,
+        inside: ConfinedDir,
+        target: ConfinedDir,
     }
 
     fn place() -> Place {
@@ -274,8 +274,8 @@ mod tests {
         let outside = temp.path().join("outside");
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("secret"), "secret").unwrap();
-        let inside = Confined::create(&temp.path().join("inside")).unwrap();
-        let target = Confined::create(&temp.path().join("target")).unwrap();
+        let inside = ConfinedDir::create(&temp.path().join("inside")).unwrap();
+        let target = ConfinedDir::create(&temp.path().join("target")).unwrap();
         Place {
             _temp: temp,
             outside,
@@ -285,9 +285,9 @@ mod tests {
     }
 
     fn copy(
-        from: (&Confined, &Path),
-        to: (&Confined, &Path),
-        stray: Stray,
+        from: (&ConfinedDir, &Path),
+        to: (&ConfinedDir, &Path),
+        stray: OnEscape,
     ) -> io::Result<Vec<String>> {
         super::copy(from, to, stray, &CancellationToken::new())
     }
@@ -330,11 +330,11 @@ mod tests {
         let from = (&place.inside, Path::new("bucket"));
         let to = (&place.target, Path::new("copy"));
         assert_eq!(
-            refused(copy(from, to, Stray::Refuse)),
+            refused(copy(from, to, OnEscape::Refuse)),
             "'door' is a link that leads out of its root directory"
         );
         assert_eq!(
-            copy(from, to, Stray::Skip).unwrap(),
+            copy(from, to, OnEscape::Skip).unwrap(),
             ["'door' is a link that leads out of its root directory"]
         );
         assert!(!place.target.root().join("copy/door").exists());
@@ -350,7 +350,7 @@ mod tests {
             refused(copy(
                 from,
                 (&place.target, Path::new("door")),
-                Stray::Refuse
+                OnEscape::Refuse
             )),
             "'door' is a link that leads out of its root directory"
         );
@@ -360,7 +360,7 @@ mod tests {
             place.target.root().join("file"),
         )
         .unwrap();
-        copy(from, (&place.target, Path::new("")), Stray::Refuse).unwrap();
+        copy(from, (&place.target, Path::new("")), OnEscape::Refuse).unwrap();
         assert_eq!(
             fs::read_to_string(place.outside.join("secret")).unwrap(),
             "secret"
@@ -380,7 +380,7 @@ mod tests {
         copy(
             (&place.inside, Path::new("data")),
             (&place.target, Path::new("in")),
-            Stray::Refuse,
+            OnEscape::Refuse,
         )
         .unwrap();
         assert_eq!(
@@ -390,7 +390,7 @@ mod tests {
         copy(
             (&place.inside, Path::new("data/a/b/x")),
             (&place.target, Path::new("one")),
-            Stray::Refuse,
+            OnEscape::Refuse,
         )
         .unwrap();
         assert_eq!(
@@ -411,7 +411,7 @@ mod tests {
         let left_out = copy(
             (&place.inside, Path::new("data")),
             (&place.target, Path::new("in")),
-            Stray::Refuse,
+            OnEscape::Refuse,
         );
         assert_eq!(left_out.unwrap(), [""; 0]);
         let target = place.target.root().join("in");
@@ -432,7 +432,12 @@ mod tests {
         let target = place.target.root().join("x");
         let copy_all = || {
             let root = Path::new("");
-            copy((&place.inside, root), (&place.target, root), Stray::Refuse).unwrap();
+            copy(
+                (&place.inside, root),
+                (&place.target, root),
+                OnEscape::Refuse,
+            )
+            .unwrap();
         };
         let write = |content: &str, age: Duration| {
             fs::write(&source, content).unwrap();
@@ -479,7 +484,7 @@ mod tests {
         let error = std::thread::scope(|scope| {
             let copying = scope.spawn(|| {
                 let (from, to) = ((&place.inside, root), (&place.target, root));
-                super::copy(from, to, Stray::Refuse, &interrupt)
+                super::copy(from, to, OnEscape::Refuse, &interrupt)
             });
             let begun = |entry: fs::DirEntry| entry.metadata().is_ok_and(|there| there.len() > 0);
             while !entries().any(begun) {
@@ -495,7 +500,7 @@ mod tests {
         fs::remove_file(place.inside.root().join("big")).unwrap();
         fs::write(place.inside.root().join("small"), "1").unwrap();
         let (from, to) = ((&place.inside, root), (&place.target, root));
-        let stopped = super::copy(from, to, Stray::Refuse, &interrupt);
+        let stopped = super::copy(from, to, OnEscape::Refuse, &interrupt);
         assert_eq!(refused(stopped), "the copy was interrupted");
         assert_eq!(entries().count(), 0);
     }
@@ -513,7 +518,7 @@ mod tests {
         let root = Path::new("");
         for _ in 0..2 {
             let (from, to) = ((&place.inside, root), (&place.target, Path::new("in")));
-            copy(from, to, Stray::Refuse).unwrap();
+            copy(from, to, OnEscape::Refuse).unwrap();
         }
         let copied = place.target.root().join("in");
         let read = |below: &str| fs::read_to_string(copied.join(&deep).join(below)).unwrap();
@@ -536,7 +541,12 @@ mod tests {
             fs::set_permissions(&source, fs::Permissions::from_mode(mode)).unwrap();
             fs::remove_file(place.target.root().join("x")).ok();
             let root = Path::new("");
-            copy((&place.inside, root), (&place.target, root), Stray::Refuse).unwrap();
+            copy(
+                (&place.inside, root),
+                (&place.target, root),
+                OnEscape::Refuse,
+            )
+            .unwrap();
             let copied = fs::metadata(place.target.root().join("x")).unwrap();
             assert_eq!(copied.permissions().mode() & 0o777, mode);
         }

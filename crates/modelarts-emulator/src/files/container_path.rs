@@ -29,9 +29,9 @@ pub(crate) fn plain(path: &str) -> Result<(), &'static str> {
 /// An absolute path below `/home`, in the service's terms. On this machine it lies below the
 /// directory of the worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HomePath(String);
+pub(crate) struct ContainerPath(String);
 
-impl HomePath {
+impl ContainerPath {
     /// Reads a path; the error is a phrase.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let trimmed = text.trim_end_matches('/');
@@ -63,7 +63,7 @@ impl HomePath {
     }
 }
 
-impl fmt::Display for HomePath {
+impl fmt::Display for ContainerPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn only_paths_below_home_are_taken() {
-        let path = HomePath::parse("/home/ma-user/demo/").unwrap();
+        let path = ContainerPath::parse("/home/ma-user/demo/").unwrap();
         assert_eq!(path.to_string(), "/home/ma-user/demo");
         assert_eq!(
             path.below(Path::new("/data/w")),
@@ -91,7 +91,7 @@ mod tests {
             "/home/a/./b",
             "/home/a\0",
         ] {
-            assert!(HomePath::parse(text).is_err(), "{text:?}");
+            assert!(ContainerPath::parse(text).is_err(), "{text:?}");
         }
     }
 }

@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 use walkdir::WalkDir;
 
 use crate::{
-    api::{error::ApiError, response::Answer},
+    api::{error::ApiError, response::ApiResponse},
     database::documents::Record,
     files::obs_path::ObsPath,
     handlers::{
-        call::{Call, Outcome, bad_param, ok},
+        call::{ApiCall, ApiResult, bad_param, ok},
         naming,
     },
     validation::{
-        self, Draft,
+        self, Creation,
         fields::{Fate, Line, Need, Type},
     },
 };
@@ -84,12 +84,12 @@ const FIELDS: &[Line] = &[
 ];
 
 /// The algorithm of this id, in the user's project.
-pub(crate) fn find(call: &Call<'_>, id: &str) -> Result<Option<Value>, ApiError> {
+pub(crate) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
     let record = call.core.algorithms.find(&call.user.project_id, id)?;
     Ok(record.map(|record| record.value))
 }
 
-fn check(call: &Call<'_>, body: &Value) -> Result<(), ApiError> {
+fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     validation::against(FIELDS, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
@@ -104,7 +104,7 @@ fn check(call: &Call<'_>, body: &Value) -> Result<(), ApiError> {
         "algorithm": config(&["code_dir", "boot_file", "command", "engine", "parameters"]),
         "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
     });
-    let draft = Draft {
+    let draft = Creation {
         body: &job,
         terms: &call.core.terms,
         stored: None,
@@ -138,7 +138,7 @@ fn advanced_config(body: &Value) -> Value {
 }
 
 /// The code directory as a tree of names, and its bytes.
-fn tree(call: &Call<'_>, code_dir: &str) -> Option<(Value, u64)> {
+fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.core.terms.obs.existing(&path.relative()).ok()?;
     fn below(directory: &std::path::Path) -> Vec<Value> {
@@ -170,7 +170,7 @@ fn tree(call: &Call<'_>, code_dir: &str) -> Option<(Value, u64)> {
 }
 
 /// The documented form of an algorithm.
-fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
+fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
     let body = &validation::visible_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
@@ -222,7 +222,7 @@ fn render(call: &Call<'_>, id: &str, body: &Value, created: i64, updated: i64) -
     })
 }
 
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
     let ignored = validation::ignored_of(FIELDS, &body, call.core.terms.strict)?;
@@ -238,10 +238,13 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
     if !added {
         return Err(ApiError::of(2821, &[name]));
     }
-    Ok(naming(Answer::json(StatusCode::CREATED, value), &ignored))
+    Ok(naming(
+        ApiResponse::json(StatusCode::CREATED, value),
+        &ignored,
+    ))
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let found = find(call, call.id("algorithm_id"))?;
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
@@ -249,7 +252,7 @@ pub(crate) fn show(call: &Call<'_>) -> Outcome {
 /// 201, as documented. The name stays: algorithms cannot be renamed. The body replaces all there
 /// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
 /// changes nothing else.
-pub(crate) fn change(call: &Call<'_>) -> Outcome {
+pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
     let mut body = call.json()?;
@@ -281,19 +284,22 @@ pub(crate) fn change(call: &Call<'_>) -> Outcome {
     if !changed {
         return Err(ApiError::algorithm_not_found());
     }
-    Ok(naming(Answer::json(StatusCode::CREATED, value), &ignored))
+    Ok(naming(
+        ApiResponse::json(StatusCode::CREATED, value),
+        &ignored,
+    ))
 }
 
-pub(crate) fn delete(call: &Call<'_>) -> Outcome {
+pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     if !call.core.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
     }
-    Ok(Answer::json(StatusCode::ACCEPTED, Value::Null))
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
 /// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
-pub(crate) fn list(call: &Call<'_>) -> Outcome {
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");

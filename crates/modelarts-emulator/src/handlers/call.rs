@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use crate::{
     accounts::User,
-    api::{error::ApiError, query::decode, response::Answer},
-    clock::Moment,
+    api::{error::ApiError, query::decode, response::ApiResponse},
+    clock::Timestamp,
     job::event_language::Language,
-    state::Core,
+    state::EmulatorState,
     store::Job,
 };
 
 /// What an operation gets to know.
-pub(crate) struct Call<'a> {
-    pub(crate) core: &'a Arc<Core>,
+pub(crate) struct ApiCall<'a> {
+    pub(crate) core: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
     /// What the path names, beside the project.
     pub(crate) ids: &'a HashMap<String, String>,
@@ -29,9 +29,9 @@ pub(crate) struct Call<'a> {
 }
 
 /// What an operation gives.
-pub(crate) type Outcome = Result<Answer, ApiError>;
+pub(crate) type ApiResult = Result<ApiResponse, ApiError>;
 
-impl Call<'_> {
+impl ApiCall<'_> {
     pub(crate) fn id(&self, name: &str) -> &str {
         self.ids.get(name).map_or("", String::as_str)
     }
@@ -40,8 +40,8 @@ impl Call<'_> {
         self.id("training_job_id")
     }
 
-    pub(crate) fn now(&self) -> Moment {
-        Moment::now(self.core.clock.as_ref())
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::now(self.core.clock.as_ref())
     }
 
     pub(crate) fn json(&self) -> Result<Value, ApiError> {
@@ -116,6 +116,6 @@ pub(crate) fn bad_param(name: &str) -> ApiError {
     ApiError::of(2764, &[name])
 }
 
-pub(crate) fn ok(body: Value) -> Outcome {
-    Ok(Answer::json(StatusCode::OK, body))
+pub(crate) fn ok(body: Value) -> ApiResult {
+    Ok(ApiResponse::json(StatusCode::OK, body))
 }

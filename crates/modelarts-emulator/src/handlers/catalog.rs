@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     catalog::{engines::Engine, flavors::Flavor},
-    handlers::call::{Call, Outcome, bad_param, ok},
+    handlers::call::{ApiCall, ApiResult, bad_param, ok},
 };
 
-pub(crate) fn engines() -> Outcome {
+pub(crate) fn engines() -> ApiResult {
     ok(Engine::list())
 }
 
-pub(crate) fn flavors(call: &Call<'_>) -> Outcome {
+pub(crate) fn flavors(call: &ApiCall<'_>) -> ApiResult {
     ok(Flavor::list(
         call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?,
     ))
 }
 
-pub(crate) fn pool_flavor(call: &Call<'_>) -> Outcome {
+pub(crate) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
     let flavor_id = call.param("flavor_id")?;
     let flavor_id = flavor_id.ok_or_else(|| bad_param("flavor_id"))?;
     let pool_id = call.param("pool_id")?.ok_or_else(|| bad_param("pool_id"))?;
@@ -39,7 +39,7 @@ const RESOURCES: [&str; 4] = [
     "job-num-quota-notify",
 ];
 
-pub(crate) fn quotas(call: &Call<'_>) -> Outcome {
+pub(crate) fn quotas(call: &ApiCall<'_>) -> ApiResult {
     let resource = call.choice("resource", &RESOURCES)?;
     let project = &call.user.project_id;
     let used = call.core.store.count(project)?;
@@ -55,9 +55,9 @@ pub(crate) fn quotas(call: &Call<'_>) -> Outcome {
     ok(json!({"quotas": rows}))
 }
 
-pub(crate) fn modify_quotas(call: &Call<'_>) -> Outcome {
+pub(crate) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let root = Field::root(&body);
+    let root = JsonField::root(&body);
     root.required("user_id")?.text()?;
     let mut wanted = Vec::new();
     for item in root.required("quotas")?.items()? {
@@ -88,7 +88,7 @@ pub(crate) fn modify_quotas(call: &Call<'_>) -> Outcome {
 // ---- events ----
 
 /// The events of a notification (domain.md 3.4). A job hangs on cards only.
-pub(crate) fn event_categories(call: &Call<'_>) -> Outcome {
+pub(crate) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
     let rows: Vec<Value> = [
         ("JobStarted", "The job starts to run."),

@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     database::documents::Record,
-    handlers::call::{Call, Outcome, bad_param, ok},
+    handlers::call::{ApiCall, ApiResult, bad_param, ok},
 };
 
 /// The default workspace.
@@ -21,7 +21,7 @@ fn unique(workspace: &str, name: &str) -> String {
 }
 
 /// With the number of jobs that refer to it.
-fn render(call: &Call<'_>, record: &Record) -> Result<Value, ApiError> {
+fn render(call: &ApiCall<'_>, record: &Record) -> Result<Value, ApiError> {
     let jobs = call.core.store.of_experiment(&record.project, &record.id)?;
     Ok(json!({"metadata": record.value, "statistic": {"job_count": jobs}}))
 }
@@ -30,9 +30,9 @@ fn not_found(id: &str) -> ApiError {
     ApiError::of(2842, &[id])
 }
 
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let metadata = Field::root(&body).required("metadata")?;
+    let metadata = JsonField::root(&body).required("metadata")?;
     let name = metadata.required("name")?.up_to(64)?;
     let description = metadata.get("description")?;
     let description = description.map(|field| field.up_to(256)).transpose()?;
@@ -55,19 +55,22 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
     if !call.core.experiments.insert(&record)? {
         return Err(ApiError::of(2841, &[name]));
     }
-    Ok(Answer::json(StatusCode::CREATED, render(call, &record)?))
+    Ok(ApiResponse::json(
+        StatusCode::CREATED,
+        render(call, &record)?,
+    ))
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     let found = call.core.experiments.find(&call.user.project_id, id)?;
     ok(render(call, &found.ok_or_else(|| not_found(id))?)?)
 }
 
-pub(crate) fn change(call: &Call<'_>) -> Outcome {
+pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     let body = call.json()?;
-    let root = Field::root(&body);
+    let root = JsonField::root(&body);
     let mut members = Vec::new();
     for member in ["name", "description"] {
         if let Some(field) = root.get(member)? {
@@ -96,16 +99,16 @@ pub(crate) fn change(call: &Call<'_>) -> Outcome {
         .collect())
 }
 
-pub(crate) fn delete(call: &Call<'_>) -> Outcome {
+pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     if !call.core.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
     }
-    Ok(Answer::empty(StatusCode::ACCEPTED))
+    Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
 /// `offset` is the number of a page.
-pub(crate) fn list(call: &Call<'_>) -> Outcome {
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
@@ -147,7 +150,7 @@ pub(crate) fn list(call: &Call<'_>) -> Outcome {
     }))
 }
 
-pub(crate) fn check(call: &Call<'_>) -> Outcome {
+pub(crate) fn check(call: &ApiCall<'_>) -> ApiResult {
     let name = call.param("experiment_name")?;
     let name = name.filter(|name| name.chars().count() <= 64);
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;

@@ -13,15 +13,15 @@ use std::collections::BTreeSet;
 use axum::http::HeaderName;
 
 use crate::{
-    api::response::Answer,
+    api::response::ApiResponse,
     catalog::operations::Operation,
-    handlers::call::{Call, Outcome},
+    handlers::call::{ApiCall, ApiResult},
     validation,
 };
 
 /// Executes an operation.
 #[rustfmt::skip]
-pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
+pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResult {
     use Operation as O;
     match operation {
         O::CreateTrainingJob => jobs::create(call),
@@ -79,7 +79,7 @@ pub(crate) async fn execute(operation: Operation, call: &Call<'_>) -> Outcome {
 }
 
 /// An answer that names the fields of the request without an effect.
-fn naming(answer: Answer, ignored: &BTreeSet<String>) -> Answer {
+fn naming(answer: ApiResponse, ignored: &BTreeSet<String>) -> ApiResponse {
     match validation::ignored_header(ignored) {
         Some(fields) => {
             tracing::warn!(?fields, "the request has fields without an effect here");

@@ -5,18 +5,18 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     database::documents::Record,
     handlers::{
         algorithms,
-        call::{Call, Outcome},
+        call::{ApiCall, ApiResult},
     },
 };
 
 /// A new version of an asset; without a `content_id`, of a new asset.
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let body = Field::root(&body);
+    let body = JsonField::root(&body);
     let content_id = body.text_of("content_id")?;
     let (mut version, mut description) = (None, None);
     if let Some(info) = body.get("content_info")? {
@@ -47,5 +47,5 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
         value,
         id,
     })?;
-    Ok(Answer::json(StatusCode::ACCEPTED, shown))
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::error::ApiError,
-    handlers::call::{Call, Outcome, ok},
+    handlers::call::{ApiCall, ApiResult, ok},
 };
 
 /// Families in English and Chinese with the names of their templates, as documented; the Chinese
@@ -45,7 +45,7 @@ const KNOWN: [(&str, &str); 3] = [
     ),
 ];
 
-pub(crate) fn list() -> Outcome {
+pub(crate) fn list() -> ApiResult {
     let rows: Vec<Value> = FAMILIES
         .iter()
         .map(|(english, chinese, names)| {
@@ -59,7 +59,7 @@ pub(crate) fn list() -> Outcome {
     ok(json!({"yaml_templates": rows}))
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let (family, name) = (call.id("algorithm_type"), call.id("algorithm_name"));
     let listed = FAMILIES
         .iter()

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     files::{
-        container_path::{self, HomePath, MA_MOUNT_PATH},
+        container_path::{self, ContainerPath, MA_MOUNT_PATH},
         obs_path::ObsPath,
     },
     validation::hides_platform,
@@ -22,8 +22,8 @@ pub(crate) struct Channel {
     pub(crate) access: Access,
     /// Whether the request said so, then the answer says it too.
     pub(crate) access_given: bool,
-    pub(crate) place: Place,
-    pub(crate) local_dir: HomePath,
+    pub(crate) place: DataSource,
+    pub(crate) local_dir: ContainerPath,
     /// What lies in the output's place is copied in before the start (predownload).
     pub(crate) prefetch: bool,
     /// How often an output is copied out while the job runs.
@@ -34,12 +34,12 @@ pub(crate) struct Channel {
 
 /// Where the data of a channel lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DataSource {
     Obs(ObsPath),
     DataSet { id: String, version: Option<String> },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DataSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Obs(path) => path.fmt(f),
@@ -84,22 +84,22 @@ pub(crate) enum VolumeSource {
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// `inputs` or `outputs`, which have passed the rules.
-pub(crate) fn channels(algorithm: &Field<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
+pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
     let mut channels: Vec<Channel> = Vec::new();
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
         let name = item.text_of("name")?.unwrap_or_default().to_owned();
         let remote = item.required("remote")?;
         let place = match remote.get("dataset")? {
-            Some(dataset) => Place::DataSet {
+            Some(dataset) => DataSource::DataSet {
                 id: dataset.required("id")?.text()?.to_owned(),
                 version: dataset.text_of("version_id")?.map(str::to_owned),
             },
-            None => Place::Obs(obs(&remote.required("obs")?, "obs_url")?),
+            None => DataSource::Obs(obs(&remote.required("obs")?, "obs_url")?),
         };
         let access = item.text_of("access_method")?;
         let local_dir = match item.home_of("local_dir")? {
             Some(path) => path,
-            None => HomePath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
+            None => ContainerPath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
         };
         let prefetch = item.get("prefetch_to_local")?;
         let period = item.get("period")?;
@@ -143,13 +143,13 @@ fn seconds(value: &Value) -> Option<Duration> {
 }
 
 /// An OBS path that must be there.
-fn obs(parent: &Field<'_>, name: &str) -> Result<ObsPath, ApiError> {
+fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     let text = parent.required(name)?.text()?;
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
 /// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
-pub(crate) fn volumes(spec: &Field<'_>) -> Result<Vec<Volume>, ApiError> {
+pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {
         for (kind, source) in [

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Moment;
+use crate::clock::Timestamp;
 
 /// Which of two documented texts an event gets where the documents disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -320,7 +320,7 @@ impl EventKind {
 /// One event of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Event {
-    pub(crate) time: Moment,
+    pub(crate) time: Timestamp,
     pub(crate) kind: EventKind,
 }
 

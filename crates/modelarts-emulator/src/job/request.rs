@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub(crate) use crate::job::channel::{Access, Channel, Place, Volume};
+pub(crate) use crate::job::channel::{Access, Channel, DataSource, Volume};
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     catalog::{engines::Engine, flavors::Flavor},
     files::{
-        container_path::{DEFAULT_LOCAL_CODE_DIR, HomePath},
+        container_path::{ContainerPath, DEFAULT_LOCAL_CODE_DIR},
         obs_path::ObsPath,
     },
     job::{
@@ -45,8 +45,8 @@ pub(crate) struct JobRequest {
     pub(crate) outputs: Vec<Channel>,
     pub(crate) environments: Option<BTreeMap<String, String>>,
     /// Where the code directory's copy goes; the request may name another place than the default.
-    pub(crate) local_code_dir: Option<HomePath>,
-    pub(crate) working_dir: Option<HomePath>,
+    pub(crate) local_code_dir: Option<ContainerPath>,
+    pub(crate) working_dir: Option<ContainerPath>,
     pub(crate) flavor_id: Option<String>,
     pub(crate) pool_id: Option<String>,
     pub(crate) node_count: u32,
@@ -119,7 +119,7 @@ pub(crate) struct Retry {
 impl JobRequest {
     /// Reads a body that the rules have passed.
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
-        let body = Field::root(&given);
+        let body = JsonField::root(&given);
         let kind = body.required("kind")?.text()?;
         if !["job", "hetero_job"].contains(&kind) {
             return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
@@ -130,7 +130,7 @@ impl JobRequest {
         let metadata = body.required("metadata")?;
         let none = Value::Object(Map::new());
         let algorithm = match body.get("algorithm")? {
-            None if validation::tuned(&given).is_some() => Field::root(&none),
+            None if validation::tuned(&given).is_some() => JsonField::root(&none),
             _ => body.required("algorithm")?,
         };
         let spec = body.required("spec")?;
@@ -205,13 +205,13 @@ impl JobRequest {
     }
 
     /// Where the code directory's copies go: `MA_JOB_DIR`.
-    pub(crate) fn job_dir(&self) -> HomePath {
-        let default = || HomePath::fixed(DEFAULT_LOCAL_CODE_DIR);
+    pub(crate) fn job_dir(&self) -> ContainerPath {
+        let default = || ContainerPath::fixed(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
     /// Where the code directory's copy lies: its last segment is kept.
-    pub(crate) fn code_copy(&self) -> HomePath {
+    pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
             Some(code_dir) => self.job_dir().join(code_dir.last()),
             None => self.job_dir(),
@@ -295,7 +295,7 @@ pub(crate) fn preset(engine: &Map<String, Value>) -> Option<&'static Engine> {
     }
 }
 
-fn engine(algorithm: &Field<'_>) -> Result<Map<String, Value>, ApiError> {
+fn engine(algorithm: &JsonField<'_>) -> Result<Map<String, Value>, ApiError> {
     let Some(engine) = algorithm.get("engine")? else {
         return Ok(Map::new());
     };
@@ -304,7 +304,7 @@ fn engine(algorithm: &Field<'_>) -> Result<Map<String, Value>, ApiError> {
     Ok(given)
 }
 
-fn start(given: &Value, algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
+fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
     if algorithm
         .text_of("code_dir")?
         .is_some_and(|path| path.starts_with("file://"))
@@ -330,7 +330,7 @@ fn start(given: &Value, algorithm: &Field<'_>) -> Result<(Option<ObsPath>, Start
     Ok((code_dir, start))
 }
 
-fn obs_member(parent: &Field<'_>, name: &str) -> Result<Option<ObsPath>, ApiError> {
+fn obs_member(parent: &JsonField<'_>, name: &str) -> Result<Option<ObsPath>, ApiError> {
     match parent.text_of(name)? {
         None => Ok(None),
         Some(text) => ObsPath::parse(text)
@@ -339,7 +339,7 @@ fn obs_member(parent: &Field<'_>, name: &str) -> Result<Option<ObsPath>, ApiErro
     }
 }
 
-fn parameters(algorithm: &Field<'_>) -> Result<Vec<Parameter>, ApiError> {
+fn parameters(algorithm: &JsonField<'_>) -> Result<Vec<Parameter>, ApiError> {
     let mut parameters = Vec::new();
     for item in algorithm.items_of("parameters")? {
         parameters.push(Parameter {
@@ -352,7 +352,7 @@ fn parameters(algorithm: &Field<'_>) -> Result<Vec<Parameter>, ApiError> {
     Ok(parameters)
 }
 
-fn environments(algorithm: &Field<'_>) -> Result<Option<BTreeMap<String, String>>, ApiError> {
+fn environments(algorithm: &JsonField<'_>) -> Result<Option<BTreeMap<String, String>>, ApiError> {
     let Some(field) = algorithm.get("environments")? else {
         return Ok(None);
     };
@@ -363,7 +363,7 @@ fn environments(algorithm: &Field<'_>) -> Result<Option<BTreeMap<String, String>
     Ok(Some(variables))
 }
 
-pub(crate) fn auto_stop(spec: &Field<'_>) -> Result<Option<u32>, ApiError> {
+pub(crate) fn auto_stop(spec: &JsonField<'_>) -> Result<Option<u32>, ApiError> {
     match spec.get("auto_stop")? {
         None => Ok(None),
         Some(auto_stop) => Ok(u32::try_from(auto_stop.required("duration")?.integer()?).ok()),

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     job::request::{Channel, JobRequest, LogExport, Start, auto_stop, preset},
     runner::process::environment::role_variable,
-    validation::{self, Draft},
+    validation::{self, Creation},
 };
 
 /// The roles of a body: each as it was given, with known fields only, and as the body of an
@@ -50,11 +50,11 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Holds each role against the rules for ordinary jobs.
-pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn check(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = bodies(draft.body);
     for (at, (task, body)) in roles.iter().enumerate() {
-        let role = Draft { body, ..*draft };
+        let role = Creation { body, ..*draft };
         validation::check(&role).map_err(|error| of_task(error, at, task))?;
         if let Some(pool) = role.pool() {
             let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
@@ -96,7 +96,7 @@ fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
 
 /// Reads a body with `tasks`. Roles share what the body says of the whole job.
 pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
-    let algorithm = Field::root(&given).get("algorithm")?;
+    let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
         return Err(ApiError::not_modelled(
             "algorithm beside tasks (it must be empty: each of tasks has an algorithm)",
@@ -106,7 +106,7 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
     for (at, (task, body)) in bodies(&given).into_iter().enumerate() {
         let mut role = JobRequest::read(body).map_err(|error| of_task(error, at, &task))?;
-        role.role = Field::root(&task).text_of("role")?.map(str::to_owned);
+        role.role = JsonField::root(&task).text_of("role")?.map(str::to_owned);
         let other = variables.entry(role_variable(role.role()));
         let other = other.or_insert_with(|| role.role().to_owned());
         if other != role.role() {
@@ -135,7 +135,7 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
         workspace_id: first.workspace_id.clone(),
         annotations: first.annotations.clone(),
         retry: first.retry,
-        auto_stop_hours: match Field::root(&given).get("spec")? {
+        auto_stop_hours: match JsonField::root(&given).get("spec")? {
             Some(spec) => auto_stop(&spec)?,
             None => None,
         },

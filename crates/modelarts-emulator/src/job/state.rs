@@ -100,7 +100,7 @@ pub enum RestartOn {
 
 /// Why a job is being ended before its code ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// StopTrainingJob.
     ByUser,
     /// `spec.auto_stop`.
@@ -113,7 +113,7 @@ pub(crate) enum Stop {
     Reset,
 }
 
-impl Stop {
+impl StopReason {
     /// Whether the steps that follow the end of the code are still worth their delays.
     pub(crate) const fn in_a_hurry(self) -> bool {
         self.urgency() > 0

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     files::obs_path::ObsPath,
     job::{
         event::Event,
-        request::{Access, Channel, JobRequest, LogExport, Parameter, Place, Start},
+        request::{Access, Channel, DataSource, JobRequest, LogExport, Parameter, Start},
         roles,
         state::State,
     },
@@ -25,7 +25,7 @@ pub(crate) enum UserName<'a> {
 
 /// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
-pub(crate) fn job(job: &Job, user: UserName<'_>, now: Moment) -> Value {
+pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     let given = job.given();
     let mut shown = json!({
         "kind": job.request.text("/kind"),
@@ -126,7 +126,7 @@ fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
     metadata
 }
 
-fn status(job: &Job, now: Moment) -> Value {
+fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
     // The latest sample, while there are samples. Duration counts up to it (domain.md 2.6).
@@ -134,7 +134,7 @@ fn status(job: &Job, now: Moment) -> Value {
         && let Some((at, count)) = nodes.last().copied()
         && at < now
     {
-        let before = Moment::from_millis(now.millis() - 1000);
+        let before = Timestamp::from_millis(now.millis() - 1000);
         if at < before {
             nodes.push((before, count));
         }
@@ -153,7 +153,7 @@ fn status(job: &Job, now: Moment) -> Value {
         "phase": job.state.phase(),
         "secondary_phase": job.state.secondary_phase(),
         "duration": duration,
-        "start_time": job.started.map_or(0, Moment::millis),
+        "start_time": job.started.map_or(0, Timestamp::millis),
         "node_count_metrics": if nodes.is_empty() { Value::Null } else { Value::Array(nodes) },
         "tasks": job.tasks().collect::<Vec<_>>(),
     });
@@ -284,8 +284,8 @@ fn channel(channel: &Channel) -> Value {
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
         "remote": match &channel.place {
-            Place::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
-            Place::DataSet { id, version } => {
+            DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
+            DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
                 // The service works it out from the two ids.
                 let url = format!("/{id}/{version}/");

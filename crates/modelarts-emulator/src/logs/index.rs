@@ -12,8 +12,8 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::logs::{
-    lines::{Finder, Wanted},
-    stream::PIECE,
+    lines::{LineFinder, Wanted},
+    stream::LOG_CHUNK,
 };
 
 /// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside its
@@ -138,7 +138,7 @@ impl LineIndex {
         }
         while self.counted() < until {
             let end = self.end();
-            let piece = part(end, PIECE.max(self.block as u64)).await?;
+            let piece = part(end, LOG_CHUNK.max(self.block as u64)).await?;
             self.take(&piece);
             if self.end() == end {
                 break;
@@ -180,7 +180,7 @@ pub(crate) async fn page<'a>(
             false => index.counted().min(last).saturating_sub(wanted.count),
         })
     };
-    let mut finder = Finder::new(wanted, most, start);
+    let mut finder = LineFinder::new(wanted, most, start);
     loop {
         let piece = part(finder.at(), BLOCK as u64).await?;
         if piece.is_empty() || !finder.take(&piece) {

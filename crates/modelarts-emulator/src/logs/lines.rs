@@ -35,7 +35,7 @@ impl Wanted {
 
 /// Takes a log in pieces.
 #[derive(Debug)]
-pub(crate) struct Finder {
+pub(crate) struct LineFinder {
     wanted: Wanted,
     /// The most bytes of the lines.
     most: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Found {
     pub(crate) is_cut: bool,
 }
 
-impl Finder {
+impl LineFinder {
     /// Of more than `most` bytes only as many lines are found as fit. The first piece is the one at
     /// the position `at`, before which so many lines have begun, none of them wanted.
     pub(crate) fn new(wanted: Wanted, most: u64, (at, lines): (u64, usize)) -> Self {
@@ -155,7 +155,7 @@ mod tests {
                 ascending,
                 base,
             };
-            let mut finder = Finder::new(wanted, most, (0, 0));
+            let mut finder = LineFinder::new(wanted, most, (0, 0));
             finder.take(log);
             let found = finder.found().unwrap();
             let bytes = found.start as usize..found.end as usize;

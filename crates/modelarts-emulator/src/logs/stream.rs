@@ -6,14 +6,17 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use futures::stream;
 
-use crate::{runner::Worker, state::Core};
+use crate::{runner::Worker, state::EmulatorState};
 
 /// How much is read at once.
-pub(crate) const PIECE: u64 = 256 << 10;
+pub(crate) const LOG_CHUNK: u64 = 256 << 10;
 
 /// The log as it is now: what is added meanwhile is not sent. With its length in bytes; nothing
 /// before its first byte.
-pub(crate) async fn whole(core: Arc<Core>, worker: Worker) -> io::Result<Option<(u64, Body)>> {
+pub(crate) async fn whole(
+    core: Arc<EmulatorState>,
+    worker: Worker,
+) -> io::Result<Option<(u64, Body)>> {
     let Some(tail) = core.runner.log_tail(worker.clone(), 0).await? else {
         return Ok(None);
     };
@@ -22,7 +25,7 @@ pub(crate) async fn whole(core: Arc<Core>, worker: Worker) -> io::Result<Option<
         if at == length {
             return Ok(None);
         }
-        let most = PIECE.min(length - at);
+        let most = LOG_CHUNK.min(length - at);
         let piece = core.runner.log_part(worker.clone(), at, most).await?;
         if piece.is_empty() {
             // The job has been deleted.

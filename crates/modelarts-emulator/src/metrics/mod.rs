@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     catalog::flavors::Flavor,
-    clock::Moment,
+    clock::Timestamp,
     database::Database,
     metrics::{scripted::Scripted, usage::Usage},
     runner::Worker,
@@ -63,8 +63,8 @@ impl Metrics {
     pub(crate) fn add(
         &self,
         worker: &Worker,
-        (before, earlier): (Moment, Usage),
-        (now, usage): (Moment, Usage),
+        (before, earlier): (Timestamp, Usage),
+        (now, usage): (Timestamp, Usage),
     ) {
         let elapsed = now.since(before).as_secs_f64() * 1000.0;
         if elapsed <= 0.0 {
@@ -106,7 +106,7 @@ impl Metrics {
     }
 
     /// All six series of a pod at a moment; nothing before its first sample.
-    pub(crate) fn show(&self, pod: &str, now: Moment) -> rusqlite::Result<Option<Value>> {
+    pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
         if let Some(given) = self.given(pod, now)? {
             return Ok(Some(given));
         }
@@ -202,7 +202,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");
         let worker = worker();
-        let minute = |at: i64| Moment::from_millis(at * 60_000);
+        let minute = |at: i64| Timestamp::from_millis(at * 60_000);
         let usage = |cpu_millis| Usage {
             cpu_millis,
             memory: 8 << 30,
@@ -232,7 +232,7 @@ mod tests {
         let worker = worker();
         let database = Arc::new(Database::open(None).unwrap());
         let metrics = Metrics::new(&database);
-        let minute = |at: i64| Moment::from_millis(at * 60_000);
+        let minute = |at: i64| Timestamp::from_millis(at * 60_000);
         let usage = |cpu_millis| Usage {
             cpu_millis,
             memory: 0,

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     metrics::{GAP, MOST, Metrics, WARM_UP, rows},
     runner::simulated::script::Values,
 };
@@ -19,14 +19,14 @@ type Minutes = BTreeMap<String, Vec<f64>>;
 /// A worker that runs.
 #[derive(Debug)]
 pub(crate) struct Scripted {
-    start: Moment,
+    start: Timestamp,
     values: BTreeMap<String, Values>,
 }
 
 impl Scripted {
     /// What there is to see at a moment, with the gaps of the first minutes; nothing in the first
     /// second, in which nothing would have been measured.
-    fn minutes(&self, now: Moment) -> Option<Minutes> {
+    fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {
             return None;
@@ -46,13 +46,13 @@ impl Scripted {
 
 impl Metrics {
     /// A worker runs from now on, and has these values.
-    pub(crate) fn begin(&self, pod: String, now: Moment, values: BTreeMap<String, Values>) {
+    pub(crate) fn begin(&self, pod: String, now: Timestamp, values: BTreeMap<String, Values>) {
         let scripted = Scripted { start: now, values };
         self.scripted.lock().insert(pod, scripted);
     }
 
     /// It has ended. The minutes of a later run follow those of an earlier one.
-    pub(crate) fn end(&self, pod: &str, now: Moment) {
+    pub(crate) fn end(&self, pod: &str, now: Timestamp) {
         let ended = self.scripted.lock().remove(pod);
         if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
             self.give(pod, minutes);
@@ -85,7 +85,7 @@ impl Metrics {
     }
 
     /// All that was given to a pod; nothing if nothing was.
-    pub(crate) fn given(&self, pod: &str, now: Moment) -> rusqlite::Result<Option<Value>> {
+    pub(crate) fn given(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
         let stored = self.stored(pod)?;
         let scripted = self.scripted.lock();
         let running = scripted.get(pod).and_then(|running| running.minutes(now));

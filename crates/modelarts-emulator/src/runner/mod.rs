@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Sleep,
     files::{
-        container_path::{HomePath, MA_LOG_DIR},
+        container_path::{ContainerPath, MA_LOG_DIR},
         obs_path::ObsPath,
     },
     job::request::JobRequest,
@@ -93,7 +93,7 @@ impl Worker {
 
     /// Where its log lies below its directory.
     pub(crate) fn log_file(&self) -> PathBuf {
-        HomePath::fixed(MA_LOG_DIR)
+        ContainerPath::fixed(MA_LOG_DIR)
             .join(&format!("{}.log", self.log_name()))
             .relative()
             .to_owned()

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     files::{
-        confined_dir::{self, Confined, Stray},
-        container_path::{HomePath, MA_HOME, MA_LOG_DIR},
+        confined_dir::{self, ConfinedDir, OnEscape},
+        container_path::{ContainerPath, MA_HOME, MA_LOG_DIR},
         obs_path::ObsPath,
     },
     runner::{LogTail, Worker},
@@ -21,17 +21,17 @@ const SCRATCH: &str = "cache";
 
 /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkerFiles(Confined);
+pub(crate) struct WorkerFiles(ConfinedDir);
 
 impl WorkerFiles {
     pub(crate) fn new(data_dir: &Path) -> io::Result<Self> {
-        Confined::create(&data_dir.join("jobs")).map(Self)
+        ConfinedDir::create(&data_dir.join("jobs")).map(Self)
     }
 
     /// The directory of a worker, made if need be; paths below `/home` lie below it.
-    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<Confined> {
+    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
-        Confined::create(&self.0.directory(&below)?)
+        ConfinedDir::create(&self.0.directory(&below)?)
     }
 
     /// How many bytes are free on the disk of a worker.
@@ -42,9 +42,9 @@ impl WorkerFiles {
 
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
     /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
-    pub(crate) fn scratch(&self, directory: &Confined) -> io::Result<()> {
+    pub(crate) fn scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
-        let home = directory.directory(HomePath::fixed(MA_HOME).relative())?;
+        let home = directory.directory(ContainerPath::fixed(MA_HOME).relative())?;
         match symlink(scratch, home.join(SCRATCH)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
@@ -68,7 +68,7 @@ impl WorkerFiles {
     /// The log, to write at its end.
     pub(crate) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
-        directory.directory(HomePath::fixed(MA_LOG_DIR).relative())?;
+        directory.directory(ContainerPath::fixed(MA_LOG_DIR).relative())?;
         let path = directory.root().join(worker.log_file());
         fs::File::options().create(true).append(true).open(path)
     }
@@ -155,7 +155,7 @@ impl WorkerFiles {
     pub(crate) fn export_log(
         &self,
         worker: &Worker,
-        obs: &Confined,
+        obs: &ConfinedDir,
         to: &ObsPath,
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
@@ -163,7 +163,7 @@ impl WorkerFiles {
         confined_dir::copy(
             (&directory, &worker.log_file()),
             (obs, &to.relative()),
-            Stray::Refuse,
+            OnEscape::Refuse,
             interrupt,
         )?;
         Ok(())

@@ -13,19 +13,19 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, response::Answer},
-    clock::Moment,
+    api::{error::ApiError, response::ApiResponse},
+    clock::Timestamp,
     execution::{driver, seeds::Seeds},
-    job::state::{State as Phase, Stop},
+    job::state::{State as Phase, StopReason},
     logs::stream,
     server::{request_body, router::new_request_id},
-    state::Core,
+    state::EmulatorState,
     store::Job,
     traffic::faults::FaultRule,
     validation,
 };
 
-pub(crate) fn routes() -> Router<Arc<Core>> {
+pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
     Router::new()
         .route("/_emulator/health", get(health))
         .route(
@@ -41,9 +41,9 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
-async fn health(State(core): State<Arc<Core>>) -> Response {
+async fn health(State(core): State<Arc<EmulatorState>>) -> Response {
     reply(match core.store.count_all() {
-        Ok(jobs) => Ok(Answer::json(
+        Ok(jobs) => Ok(ApiResponse::json(
             StatusCode::OK,
             json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
         )),
@@ -51,11 +51,14 @@ async fn health(State(core): State<Arc<Core>>) -> Response {
     })
 }
 
-async fn list_faults(State(core): State<Arc<Core>>) -> Response {
-    reply(Ok(Answer::json(StatusCode::OK, json!(core.faults.list()))))
+async fn list_faults(State(core): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(core.faults.list()),
+    )))
 }
 
-async fn add_fault(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn add_fault(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     reply(
         request_body::whole(request.into_body())
             .await
@@ -65,28 +68,34 @@ async fn add_fault(State(core): State<Arc<Core>>, request: Request) -> Response 
                     .and_then(|json| FaultRule::from_json(&json))
                     .and_then(|rule| core.faults.add(rule.clone()).map(|()| rule));
                 match rule {
-                    Ok(rule) => Ok(Answer::json(StatusCode::CREATED, json!(rule))),
+                    Ok(rule) => Ok(ApiResponse::json(StatusCode::CREATED, json!(rule))),
                     Err(sentence) => Err(ApiError::bad_control_request(sentence)),
                 }
             }),
     )
 }
 
-async fn clear_faults(State(core): State<Arc<Core>>) -> Response {
+async fn clear_faults(State(core): State<Arc<EmulatorState>>) -> Response {
     core.faults.clear();
-    reply(Ok(Answer::empty(StatusCode::NO_CONTENT)))
+    reply(Ok(ApiResponse::empty(StatusCode::NO_CONTENT)))
 }
 
-async fn requests(State(core): State<Arc<Core>>) -> Response {
-    reply(Ok(Answer::json(StatusCode::OK, json!(core.counts.all()))))
+async fn requests(State(core): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(core.counts.all()),
+    )))
 }
 
-async fn last_requests(State(core): State<Arc<Core>>) -> Response {
-    reply(Ok(Answer::json(StatusCode::OK, json!(core.journal.all()))))
+async fn last_requests(State(core): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(core.journal.all()),
+    )))
 }
 
 /// Puts jobs there, and answers with their ids.
-async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn seed(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = match request_body::whole(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
@@ -97,27 +106,27 @@ async fn seed(State(core): State<Arc<Core>>, request: Request) -> Response {
         Err(error) => Err(error),
     };
     reply(match planted {
-        Ok(ids) => Ok(Answer::json(StatusCode::CREATED, json!({"ids": ids}))),
+        Ok(ids) => Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids}))),
         Err(error) => Err(ApiError::bad_control_request(error.to_string())),
     })
 }
 
 /// The paths of the fields of a job's creation, and of its changes, that have no effect.
-async fn ignored(State(core): State<Arc<Core>>, Path(id): Path<String>) -> Response {
+async fn ignored(State(core): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
     let paths = core
         .store
         .read(&id, |job| validation::ignored(&job.given()));
     reply(match paths {
-        Some(paths) => Ok(Answer::json(StatusCode::OK, json!(paths))),
+        Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),
     })
 }
 
 /// The emulator's time.
-async fn tell_time(State(core): State<Arc<Core>>) -> Response {
-    let now = Moment::now(core.clock.as_ref());
+async fn tell_time(State(core): State<Arc<EmulatorState>>) -> Response {
+    let now = Timestamp::now(core.clock.as_ref());
     let body = json!({"now": now.utc_micros(), "millis": now.millis()});
-    reply(Ok(Answer::json(StatusCode::OK, body)))
+    reply(Ok(ApiResponse::json(StatusCode::OK, body)))
 }
 
 /// Most seconds of one leap: ten years.
@@ -125,7 +134,7 @@ const FURTHEST: f64 = 315_360_000.0;
 
 /// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
 /// that was due.
-async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn move_clock(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = match request_body::whole(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
@@ -153,27 +162,27 @@ async fn move_clock(State(core): State<Arc<Core>>, request: Request) -> Response
 
 /// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when the jobs have
 /// gone.
-async fn reset(State(core): State<Arc<Core>>) -> Response {
+async fn reset(State(core): State<Arc<EmulatorState>>) -> Response {
     core.faults.clear();
     core.counts.clear();
     core.journal.clear();
     reply(match forget(&core).await {
-        Ok(()) => Ok(Answer::empty(StatusCode::NO_CONTENT)),
+        Ok(()) => Ok(ApiResponse::empty(StatusCode::NO_CONTENT)),
         Err(error) => Err(error.into()),
     })
 }
 
-async fn forget(core: &Core) -> rusqlite::Result<()> {
+async fn forget(core: &EmulatorState) -> rusqlite::Result<()> {
     core.algorithms.clear()?;
     core.experiments.clear()?;
     core.publications.clear()?;
     core.quotas.clear()?;
     let live = core.store.live();
     for id in &live {
-        let now = Moment::now(core.clock.as_ref());
+        let now = Timestamp::now(core.clock.as_ref());
         core.store.update(id, |job| {
             job.advance(Phase::Terminating, now);
-            job.ask_to_stop(Stop::Reset);
+            job.ask_to_stop(StopReason::Reset);
         });
     }
     for id in live {
@@ -197,20 +206,20 @@ const MANY: u32 = 500;
 
 /// The log that a link leads to, as text, all of it.
 async fn follow_link(
-    State(core): State<Arc<Core>>,
+    State(core): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,
 ) -> Response {
-    let now = Moment::now(core.clock.as_ref());
+    let now = Timestamp::now(core.clock.as_ref());
     let Some(worker) = core.links.follow(&token, now) else {
-        return reply(Ok(Answer::text(
+        return reply(Ok(ApiResponse::text(
             StatusCode::FORBIDDEN,
             b"Request has expired".to_vec(),
         )));
     };
     let Ok(Some((length, body))) = stream::whole(core, worker).await else {
-        return reply(Ok(Answer::text(StatusCode::NOT_FOUND, Vec::new())));
+        return reply(Ok(ApiResponse::text(StatusCode::NOT_FOUND, Vec::new())));
     };
-    let mut response = reply(Ok(Answer::text(StatusCode::OK, Vec::new())));
+    let mut response = reply(Ok(ApiResponse::text(StatusCode::OK, Vec::new())));
     *response.body_mut() = body;
     response
         .headers_mut()
@@ -218,8 +227,8 @@ async fn follow_link(
     response
 }
 
-fn reply(result: Result<Answer, ApiError>) -> Response {
+fn reply(result: Result<ApiResponse, ApiError>) -> Response {
     let request_id = new_request_id();
-    let answer = result.unwrap_or_else(|error| Answer::error(&error, &request_id));
+    let answer = result.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
     answer.into_response(&request_id)
 }

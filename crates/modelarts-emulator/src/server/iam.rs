@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::{
     accounts::{User, authenticate},
-    api::{error::ApiError, query::decode, response::Answer},
-    clock::Moment,
+    api::{error::ApiError, query::decode, response::ApiResponse},
+    clock::Timestamp,
     server::{request_body, router::new_request_id},
-    state::Core,
+    state::EmulatorState,
 };
 
-pub(crate) fn routes() -> Router<Arc<Core>> {
+pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
     Router::new()
         .route("/v3/auth/tokens", post(log_in))
         .route("/v3/projects", get(projects))
@@ -29,23 +29,23 @@ pub(crate) fn routes() -> Router<Arc<Core>> {
 }
 
 /// IAM's own form of an error.
-fn error(status: StatusCode, message: &str) -> Answer {
+fn error(status: StatusCode, message: &str) -> ApiResponse {
     let title = status.canonical_reason().unwrap_or_default();
     let body = json!({"error": {"code": status.as_u16(), "message": message, "title": title}});
-    Answer::json(status, body)
+    ApiResponse::json(status, body)
 }
 
 /// One id for the header, for IAM's own header, and for the body of an error.
-fn reply(result: Result<Answer, ApiError>) -> Response {
+fn reply(result: Result<ApiResponse, ApiError>) -> Response {
     let id = new_request_id();
-    let answer = result.unwrap_or_else(|error| Answer::error(&error, &id));
+    let answer = result.unwrap_or_else(|error| ApiResponse::error(&error, &id));
     let trace = HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"));
     answer
         .header(HeaderName::from_static("x-iam-trace-id"), trace)
         .into_response(&id)
 }
 
-async fn log_in(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn log_in(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = request_body::whole(request.into_body()).await;
     reply(body.and_then(|body| match serde_json::from_slice(&body) {
         Ok(body) => Ok(token(&core, &body)?),
@@ -53,7 +53,7 @@ async fn log_in(State(core): State<Arc<Core>>, request: Request) -> Response {
     }))
 }
 
-fn token(core: &Core, body: &Value) -> Result<Answer, ApiError> {
+fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let user = "/auth/identity/password/user";
     let methods = body.pointer("/auth/identity/methods");
@@ -96,10 +96,10 @@ fn token(core: &Core, body: &Value) -> Result<Answer, ApiError> {
             "The project of the scope is not one of the user.",
         ));
     }
-    let now = Moment::now(core.clock.as_ref());
+    let now = Timestamp::now(core.clock.as_ref());
     let (token, expires) = core.accounts.issue(at, now)?;
     let domain = json!({"id": user.domain, "name": user.domain});
-    let answer = Answer::json(
+    let answer = ApiResponse::json(
         StatusCode::CREATED,
         json!({"token": {
             "expires_at": expires.utc_micros(),
@@ -123,7 +123,7 @@ fn token(core: &Core, body: &Value) -> Result<Answer, ApiError> {
 }
 
 /// Whose request it is, and its body.
-async fn enter(core: &Core, request: Request) -> Result<(usize, String, Bytes), ApiError> {
+async fn enter(core: &EmulatorState, request: Request) -> Result<(usize, String, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
     let admitted = authenticate::admit(core, &parts)?;
     let body = request_body::whole(body).await?;
@@ -133,7 +133,7 @@ async fn enter(core: &Core, request: Request) -> Result<(usize, String, Bytes), 
 }
 
 /// The projects that the user has: those of all users of this name.
-async fn projects(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn projects(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     let (at, query, _) = match enter(&core, request).await {
         Ok(entered) => entered,
         Err(error) => return reply(Err(error)),
@@ -159,13 +159,13 @@ async fn projects(State(core): State<Arc<Core>>, request: Request) -> Response {
         "previous": null,
         "self": format!("http://{}/v3/projects", core.address),
     });
-    reply(Ok(Answer::json(
+    reply(Ok(ApiResponse::json(
         StatusCode::OK,
         json!({"projects": projects, "links": links}),
     )))
 }
 
-fn project(core: &Core, user: &User) -> Value {
+fn project(core: &EmulatorState, user: &User) -> Value {
     json!({
         "domain_id": user.domain,
         "is_domain": false,
@@ -183,7 +183,7 @@ fn project(core: &Core, user: &User) -> Value {
 }
 
 /// Keys that end, for a token. They go with a security token.
-async fn keys(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn keys(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     let (at, _, body) = match enter(&core, request).await {
         Ok(entered) => entered,
         Err(error) => return reply(Err(error)),
@@ -197,13 +197,13 @@ async fn keys(State(core): State<Arc<Core>>, request: Request) -> Response {
             "Request parameter 'duration_seconds' must be between 900 and 86400.",
         )));
     };
-    let now = Moment::now(core.clock.as_ref());
+    let now = Timestamp::now(core.clock.as_ref());
     let life = Duration::from_secs(seconds);
     let keys = match core.accounts.issue_keys(at, life, now) {
         Ok(keys) => keys,
         Err(error) => return reply(Err(error.into())),
     };
-    reply(Ok(Answer::json(
+    reply(Ok(ApiResponse::json(
         StatusCode::CREATED,
         json!({"credential": {
             "access": keys.access_key,

@@ -17,13 +17,13 @@ use uuid::Uuid;
 
 use crate::{
     accounts::authenticate::{self, Admitted},
-    api::{error::ApiError, response::Answer},
+    api::{error::ApiError, response::ApiResponse},
     catalog::operations::Operation,
-    handlers::{self, call::Call},
+    handlers::{self, call::ApiCall},
     job::event_language::Language,
     server::{admin, host_guard, iam, request_body},
-    state::Core,
-    traffic::{faults::Fault, observer::Exchange, request_log::Recorded},
+    state::EmulatorState,
+    traffic::{faults::Fault, observer::Exchange, request_log::LoggedRequest},
 };
 
 /// Words that stand where ids stand (api-facts.md 1b): never taken for one.
@@ -39,17 +39,17 @@ enum Asked {
 }
 
 /// All routes. What is not in the table is answered with 501.
-pub(crate) fn router(core: Arc<Core>) -> Router {
-    let not_modelled = |State(core): State<Arc<Core>>, request: Request| {
+pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
+    let not_modelled = |State(core): State<Arc<EmulatorState>>, request: Request| {
         serve(core, Asked::Unknown, HashMap::new(), request)
     };
-    let wrong_method = |State(core): State<Arc<Core>>, request: Request| {
+    let wrong_method = |State(core): State<Arc<EmulatorState>>, request: Request| {
         serve(core, Asked::WrongMethod, HashMap::new(), request)
     };
     let mut router = Router::new();
     for operation in Operation::ALL {
         let operation = *operation;
-        let does = move |State(core): State<Arc<Core>>,
+        let does = move |State(core): State<Arc<EmulatorState>>,
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {
             let known = match ids {
@@ -101,7 +101,7 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
 }
 
 async fn keep_web_pages_out(
-    State(core): State<Arc<Core>>,
+    State(core): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -110,14 +110,14 @@ async fn keep_web_pages_out(
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
             let request_id = new_request_id();
-            Answer::error(&refusal, &request_id).into_response(&request_id)
+            ApiResponse::error(&refusal, &request_id).into_response(&request_id)
         }
     }
 }
 
 /// No answer leaves before what it tells of, and what was changed for it, will survive.
 async fn tell_what_is_stored(
-    State(core): State<Arc<Core>>,
+    State(core): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -126,7 +126,7 @@ async fn tell_what_is_stored(
         Ok(()) => response,
         Err(failure) => {
             let request_id = new_request_id();
-            Answer::error(&failure, &request_id).into_response(&request_id)
+            ApiResponse::error(&failure, &request_id).into_response(&request_id)
         }
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn new_request_id() -> String {
 }
 
 async fn serve(
-    core: Arc<Core>,
+    core: Arc<EmulatorState>,
     asked: Asked,
     ids: HashMap<String, String>,
     request: Request,
@@ -156,7 +156,7 @@ async fn serve(
         respond(&core, asked, (user, &ids), &parts, &given, &request_id).await
     };
     let answer = answer.await;
-    let answer = answer.unwrap_or_else(|error| Answer::error(&error, &request_id));
+    let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
     if let Some(observer) = &core.observer {
         observer.tell(&Exchange {
             operation: match asked {
@@ -195,7 +195,11 @@ fn not_modelled(parts: &Parts) -> ApiError {
 const FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
 /// Judges the head of a request. A gateway looks for the API before it looks at credentials.
-fn admit<'a>(core: &Core, asked: Asked, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
+fn admit<'a>(
+    core: &EmulatorState,
+    asked: Asked,
+    parts: &'a Parts,
+) -> Result<Admitted<'a>, ApiError> {
     let path = parts.uri.path();
     if !path.starts_with("/v2/") {
         return Err(not_modelled(parts));
@@ -213,13 +217,13 @@ fn admit<'a>(core: &Core, asked: Asked, parts: &'a Parts) -> Result<Admitted<'a>
 
 /// Project, operation, fault, in this order.
 async fn respond(
-    core: &Arc<Core>,
+    core: &Arc<EmulatorState>,
     asked: Asked,
     (user, ids): (usize, &HashMap<String, String>),
     parts: &Parts,
     body: &Bytes,
     request_id: &str,
-) -> Result<Answer, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let user = core.accounts.user(user);
     let project = parts.uri.path().split('/').nth(2).unwrap_or_default();
     if project != user.project_id {
@@ -231,8 +235,8 @@ async fn respond(
         Asked::Unknown => return Err(not_modelled(parts)),
     };
 
-    let mut recorded = Recorded::new(operation.id(), &parts.uri, body);
-    let call = Call {
+    let mut recorded = LoggedRequest::new(operation.id(), &parts.uri, body);
+    let call = ApiCall {
         core,
         user,
         ids,
@@ -247,7 +251,7 @@ async fn respond(
 }
 
 /// The operation, unless a fault takes its place, and what a fault makes of its answer.
-async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Answer {
+async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let core = call.core;
     core.counts.received(operation);
     let fault = core.faults.take(operation);
@@ -260,7 +264,7 @@ async fn perform(operation: Operation, call: &Call<'_>, request_id: &str) -> Ans
     if executed.is_ok() {
         core.counts.executed(operation);
     }
-    let answer = executed.unwrap_or_else(|error| Answer::error(&error, request_id));
+    let answer = executed.unwrap_or_else(|error| ApiResponse::error(&error, request_id));
     match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {

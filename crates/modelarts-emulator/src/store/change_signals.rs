@@ -7,17 +7,17 @@ use tokio::sync::watch;
 
 /// The bells, by id. There are as many as there are ids that are waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Bells(Mutex<HashMap<String, watch::Sender<()>>>);
+pub(crate) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// Hears the bell of one id, from the moment it was made.
 #[derive(Debug)]
 pub(crate) struct Listener<'a> {
-    bells: &'a Bells,
+    bells: &'a ChangeSignals,
     id: String,
     receiver: watch::Receiver<()>,
 }
 
-impl Bells {
+impl ChangeSignals {
     pub(crate) fn listen(&self, id: &str) -> Listener<'_> {
         let mut bells = self.0.lock();
         let bell = bells.entry(id.to_owned()).or_default();
@@ -28,7 +28,7 @@ impl Bells {
         }
     }
 
-    pub(crate) fn ring(&self, id: &str) {
+    pub(crate) fn notify(&self, id: &str) {
         if let Some(bell) = self.0.lock().get(id) {
             bell.send_replace(());
         }
@@ -36,8 +36,8 @@ impl Bells {
 }
 
 impl Listener<'_> {
-    /// Waits until the bell has rung since the last time.
-    pub(crate) async fn rung(&mut self) {
+    /// Waits until the bell has changed since the last time.
+    pub(crate) async fn changed(&mut self) {
         // The sender stays as long as somebody listens.
         let _ = self.receiver.changed().await;
     }
@@ -62,13 +62,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_ring_before_the_wait_is_heard_and_nothing_is_left() {
-        let bells = Bells::default();
+        let bells = ChangeSignals::default();
         let mut first = bells.listen("a");
         let second = bells.listen("a");
-        bells.ring("b");
-        assert!(futures::poll!(std::pin::pin!(first.rung())).is_pending());
-        bells.ring("a");
-        first.rung().await;
+        bells.notify("b");
+        assert!(futures::poll!(std::pin::pin!(first.changed())).is_pending());
+        bells.notify("a");
+        first.changed().await;
         drop(first);
         assert_eq!(bells.0.lock().len(), 1);
         drop(second);

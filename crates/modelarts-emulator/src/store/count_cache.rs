@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     store::{
         Job,
         listing::{Key, Selection, Test},
@@ -21,18 +21,18 @@ const LONGEST: usize = 4096;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct CountKey {
     project: String,
     tests: Vec<(Key, Test)>,
-    from: Option<Moment>,
-    to: Option<Moment>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
 }
 
 /// The counts; those that were asked for last are in front.
 #[derive(Debug, Default)]
-pub(crate) struct Remembered(VecDeque<(Question, u64)>);
+pub(crate) struct CountCache(VecDeque<(CountKey, u64)>);
 
-impl Question {
+impl CountKey {
     /// `None` for what is not remembered: tags and hosts are asked for with a span of time that
     /// moves on.
     pub(crate) fn new(project: &str, selection: &Selection) -> Option<Self> {
@@ -61,13 +61,13 @@ impl Question {
     }
 }
 
-impl Remembered {
+impl CountCache {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The count, if it is known.
-    pub(crate) fn count(&mut self, question: &Question) -> Option<u64> {
+    pub(crate) fn count(&mut self, question: &CountKey) -> Option<u64> {
         let at = self.0.iter().position(|(known, _)| known == question)?;
         let found = self.0.remove(at)?;
         let count = found.1;
@@ -76,7 +76,7 @@ impl Remembered {
     }
 
     /// Remembers a count that was not known.
-    pub(crate) fn keep(&mut self, question: Question, count: u64) {
+    pub(crate) fn keep(&mut self, question: CountKey, count: u64) {
         self.0.push_front((question, count));
         self.0.truncate(MOST);
     }

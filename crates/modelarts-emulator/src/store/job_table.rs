@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     database::{unreadable, unwritable},
     job::{event::Event, request::JobRequest},
     runner::process::environment::network,
@@ -286,7 +286,7 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     )?;
     let rows = select.query_map([id], |row| {
         Ok(Event {
-            time: Moment::from_millis(row.get(0)?),
+            time: Timestamp::from_millis(row.get(0)?),
             kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(unreadable)?,
         })
     })?;

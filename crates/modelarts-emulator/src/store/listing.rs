@@ -12,15 +12,15 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     database::unwritable,
     job::request::RUNTIME_TYPE,
     runner::process::environment::Host,
     store::{
-        Job, Store,
-        count_cache::Question,
+        Job, JobStore,
+        count_cache::CountKey,
         creation_counts, job_table,
-        top_n::{First, Place},
+        top_n::{SortKey, TopN},
     },
 };
 
@@ -68,9 +68,9 @@ pub(crate) struct Selection {
     /// If given, one of them has to be of the job.
     pub(crate) hosts: Option<Vec<Host>>,
     /// Created then or later.
-    pub(crate) from: Option<Moment>,
+    pub(crate) from: Option<Timestamp>,
     /// Created then or earlier.
-    pub(crate) to: Option<Moment>,
+    pub(crate) to: Option<Timestamp>,
     /// The oldest first; jobs of the same millisecond in the order in which they came.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
@@ -95,7 +95,7 @@ const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
 /// The shortest part of a name that the index knows.
 const TRIGRAM: usize = 3;
 
-impl Store {
+impl JobStore {
     /// A page of the jobs of a project.
     pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
         // Taken before the database, as by whoever changes a job.
@@ -115,7 +115,7 @@ impl Store {
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
                     selection.counted(connection, &groups)?
                 } else {
-                    let question = Question::new(project_id, selection);
+                    let question = CountKey::new(project_id, selection);
                     let known = question.as_ref().and_then(|it| remembered.count(it));
                     let found = selection.found(connection, &groups, &own, known)?;
                     if let (Some(question), None) = (question, known) {
@@ -187,11 +187,11 @@ type Group = (i64, u64);
 
 impl Selection {
     pub(crate) fn since(&self) -> i64 {
-        self.from.map_or(i64::MIN, Moment::millis)
+        self.from.map_or(i64::MIN, Timestamp::millis)
     }
 
     pub(crate) fn until(&self) -> i64 {
-        self.to.map_or(i64::MAX, Moment::millis)
+        self.to.map_or(i64::MAX, Timestamp::millis)
     }
 
     /// The groups of a project that may have such jobs.
@@ -224,7 +224,7 @@ impl Selection {
         &self,
         connection: &Connection,
         groups: &[Group],
-    ) -> rusqlite::Result<(u64, Vec<Place>)> {
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
         let all = groups.iter().map(|(_, jobs)| jobs).sum();
         let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
         let before = match self.from {
@@ -261,7 +261,7 @@ impl Selection {
                 }
             }
         }
-        let mut first = First::new(self.ascending, skip.saturating_add(take));
+        let mut first = TopN::new(self.ascending, skip.saturating_add(take));
         let sql = if self.ascending {
             "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
              ORDER BY created, number LIMIT ?4"
@@ -291,7 +291,7 @@ impl Selection {
         groups: &[Group],
         tests: &[&(Key, Test)],
         known: Option<u64>,
-    ) -> rusqlite::Result<(u64, Vec<Place>)> {
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
         if let Some(count) = known {
             let all: u64 = groups.iter().map(|(_, jobs)| jobs).sum();
             let end = self.skip.saturating_add(self.limit).min(count);
@@ -299,7 +299,7 @@ impl Selection {
             let most = if has_index(tests) { count } else { u64::MAX };
             let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
             if expected <= most
-                && let Some(places) = self.walked(connection, &groups, tests, count, most)?
+                && let Some(places) = self.scan(connection, &groups, tests, count, most)?
             {
                 return Ok((count, places));
             }
@@ -314,12 +314,12 @@ impl Selection {
         connection: &Connection,
         groups: &[Group],
         tests: &[&(Key, Test)],
-    ) -> rusqlite::Result<(u64, Vec<Place>)> {
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
         let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
         let (sql, values) = self.candidates(&groups, tests)?;
         let mut select = connection.prepare_cached(&sql)?;
         let mut rows = select.query(params_from_iter(values))?;
-        let mut best = First::new(self.ascending, self.skip.saturating_add(self.limit));
+        let mut best = TopN::new(self.ascending, self.skip.saturating_add(self.limit));
         let mut count = 0;
         while let Some(row) = rows.next()? {
             let mut passes = self.hosts.is_none() || self.runs_there(row)?;

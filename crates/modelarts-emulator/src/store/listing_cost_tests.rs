@@ -17,8 +17,8 @@ const MANY: u64 = 5_000;
 const TARGET: u64 = 3;
 
 /// Jobs that were created one each second: 100 run, the others have ended.
-fn filled(jobs: u64) -> Store {
-    let store = Store::new(Arc::new(Database::open(None).unwrap()));
+fn filled(jobs: u64) -> JobStore {
+    let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     for number in 0..jobs {
         let some = number % (jobs / 20) == 0;
         let name = if some { "rare" } else { "run" };
@@ -30,7 +30,7 @@ fn filled(jobs: u64) -> Store {
         });
         let request = JobRequest::read(request).unwrap();
         let second = i64::try_from(number).unwrap();
-        let created = Moment::from_millis(1_600_000_000_000 + second * 1000);
+        let created = Timestamp::from_millis(1_600_000_000_000 + second * 1000);
         // In the first four digits is the network.
         let id = format!("{:04x}-{number}", number % 0x1_0000);
         let mut job = Job::new(id, request, created);
@@ -51,7 +51,7 @@ fn filled(jobs: u64) -> Store {
 }
 
 /// The steps of SQLite for a list that was asked for once before.
-fn steps(store: &Store, selection: &Selection) -> u64 {
+fn steps(store: &JobStore, selection: &Selection) -> u64 {
     let counted = Arc::new(AtomicU64::new(0));
     let first = store.list("p", selection).unwrap();
     assert!(!first.jobs.is_empty(), "{selection:?}");
@@ -82,7 +82,7 @@ fn many_jobs_are_listed_in_the_steps_of_few() {
     let (few, many) = (filled(FEW), filled(MANY));
     let moment = |second: u64| {
         let second = i64::try_from(second).unwrap();
-        Some(Moment::from_millis(1_600_000_000_000 + second * 1000))
+        Some(Timestamp::from_millis(1_600_000_000_000 + second * 1000))
     };
     let phase = |phase: &str| (Key::Phase, Test::In(vec![phase.to_owned()]));
     let name = |part: &str| (Key::Name, Test::Contains(part.to_owned()));

@@ -29,11 +29,11 @@ impl Dice {
         all[at]
     }
 
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> Timestamp {
         // Within milliseconds, seconds, hours and decades of each other.
         let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
         let sum = 1_600_000_000_000 + self.below(spread);
-        Moment::from_millis(i64::try_from(sum).unwrap())
+        Timestamp::from_millis(i64::try_from(sum).unwrap())
     }
 }
 
@@ -53,7 +53,7 @@ struct Plain {
     user: String,
     workspace: String,
     runtime: &'static str,
-    created: Moment,
+    created: Timestamp,
     state: State,
     tags: BTreeMap<String, String>,
     nodes: u32,
@@ -200,8 +200,8 @@ fn narrow(dice: &mut Dice, selection: &mut Selection) {
 }
 
 /// A store with jobs that came, changed and went, and what a plain look finds there: in order.
-fn filled(dice: &mut Dice) -> (Store, Vec<Plain>) {
-    let store = Store::new(Arc::new(Database::open(None).unwrap()));
+fn filled(dice: &mut Dice) -> (JobStore, Vec<Plain>) {
+    let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut plain: Vec<Plain> = Vec::new();
     for number in 0..400 {
         let job = random(dice, number);
@@ -215,7 +215,7 @@ fn filled(dice: &mut Dice) -> (Store, Vec<Plain>) {
 }
 
 /// Removes a job, or changes one, or does nothing.
-fn change(dice: &mut Dice, store: &Store, plain: &mut Vec<Plain>) {
+fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
     let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
     match dice.below(8) {
         0 => store.remove(&plain.remove(other).id),
@@ -257,7 +257,7 @@ fn lists_are_right_whatever_is_asked() {
         for end in [&mut selection.from, &mut selection.to] {
             if dice.below(3) == 0 {
                 let near = usize::try_from(dice.below(plain.len() as u64)).unwrap();
-                *end = Some(dice.one_of(&[plain[near].created, Moment::from_millis(1)]));
+                *end = Some(dice.one_of(&[plain[near].created, Timestamp::from_millis(1)]));
             }
         }
         let mut right: Vec<&str> = plain
@@ -315,9 +315,9 @@ fn what_is_asked_for_again_is_right_again() {
             ..Selection::default()
         };
         if question.is_multiple_of(3) {
-            selection.to = Some(Moment::from_millis(1_600_000_003_000));
+            selection.to = Some(Timestamp::from_millis(1_600_000_003_000));
         }
-        let asked = Question::new("p", &selection).unwrap();
+        let asked = CountKey::new("p", &selection).unwrap();
         known += u32::from(store.remembered.lock().count(&asked).is_some());
         let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
         if !selection.ascending {
@@ -338,7 +338,7 @@ fn what_is_asked_for_again_is_right_again() {
 /// What is counted in advance goes away with the jobs.
 #[test]
 fn nothing_is_left_of_jobs_that_have_gone() {
-    let store = Store::new(Arc::new(Database::open(None).unwrap()));
+    let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut dice = Dice(3);
     for number in 0..20 {
         let job = random(&mut dice, number);

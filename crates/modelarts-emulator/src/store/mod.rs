@@ -21,14 +21,14 @@ use tokio::sync::watch;
 
 use crate::{
     api::error::ApiError,
-    clock::Moment,
+    clock::Timestamp,
     database::Database,
     job::{
         event::{Event, EventKind},
         request::JobRequest,
-        state::{State, Stop},
+        state::{State, StopReason},
     },
-    store::{change_signals::Bells, count_cache::Remembered, job_table::Row},
+    store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
     tuning::Trial,
 };
 
@@ -56,14 +56,14 @@ pub(crate) struct Job {
     /// How many of the restarts after a failure have been used.
     #[serde(default)]
     pub(crate) restarts: u32,
-    pub(crate) created: Moment,
+    pub(crate) created: Timestamp,
     pub(crate) state: State,
     /// The whole second in which it began to run.
-    pub(crate) started: Option<Moment>,
+    pub(crate) started: Option<Timestamp>,
     /// The whole second in which it reached its final phase.
-    pub(crate) ended: Option<Moment>,
+    pub(crate) ended: Option<Timestamp>,
     /// Points of `node_count_metrics`; the latest sample is added when it is shown.
-    pub(crate) nodes: Vec<(Moment, u32)>,
+    pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
     /// The last saving of each task's container.
@@ -83,7 +83,7 @@ pub(crate) struct Job {
     #[serde(default)]
     pub(crate) standing: bool,
     #[serde(skip)]
-    stop: watch::Sender<Option<Stop>>,
+    stop: watch::Sender<Option<StopReason>>,
 }
 
 /// The first task that failed.
@@ -96,7 +96,7 @@ pub(crate) struct TaskFailure {
 /// One run of the code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
-    pub(crate) start: Moment,
+    pub(crate) start: Timestamp,
     /// Started again where it was, without being scheduled again.
     pub(crate) restarted: bool,
     pub(crate) end: Option<RecordEnd>,
@@ -105,7 +105,7 @@ pub(crate) struct RunningRecord {
 /// How a run ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordEnd {
-    pub(crate) at: Moment,
+    pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
     /// How it goes on, if it does: `end_recover`.
@@ -120,13 +120,13 @@ pub(crate) struct SavedImage {
     pub(crate) namespace: String,
     pub(crate) tag: String,
     pub(crate) description: String,
-    pub(crate) created: Moment,
+    pub(crate) created: Timestamp,
     /// The index of the running record in which it was asked for.
     pub(crate) run: usize,
 }
 
 impl Job {
-    pub(crate) fn new(id: String, request: JobRequest, created: Moment) -> Self {
+    pub(crate) fn new(id: String, request: JobRequest, created: Timestamp) -> Self {
         Self {
             id,
             project: String::new(),
@@ -201,7 +201,7 @@ impl Job {
 
     /// Moves to `next` and notes what the phase brings with it. False if no way leads there,
     /// because somebody else was faster.
-    pub(crate) fn advance(&mut self, next: State, now: Moment) -> bool {
+    pub(crate) fn advance(&mut self, next: State, now: Timestamp) -> bool {
         if !self.state.may_become(next) {
             return false;
         }
@@ -232,8 +232,8 @@ impl Job {
     }
 
     /// Points bracket each change: the last old value, then the first new one.
-    fn point(&mut self, now: Moment, count: u32) {
-        let before = Moment::from_millis(now.millis() - 1000);
+    fn point(&mut self, now: Timestamp, count: u32) {
+        let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.nodes.last().copied()
             && at < before
         {
@@ -242,13 +242,13 @@ impl Job {
         self.nodes.push((now, count));
     }
 
-    pub(crate) fn note(&mut self, kind: EventKind, time: Moment) {
+    pub(crate) fn note(&mut self, kind: EventKind, time: Timestamp) {
         self.events.push(Event { time, kind });
     }
 
     /// Asks the driver to end the job. A later reason replaces an earlier one only if it is
     /// more urgent.
-    pub(crate) fn ask_to_stop(&self, why: Stop) {
+    pub(crate) fn ask_to_stop(&self, why: StopReason) {
         self.stop.send_if_modified(|current| {
             let replace = current.is_none_or(|current| current.urgency() < why.urgency());
             if replace {
@@ -258,11 +258,11 @@ impl Job {
         });
     }
 
-    pub(crate) fn stop_requests(&self) -> watch::Receiver<Option<Stop>> {
+    pub(crate) fn stop_requests(&self) -> watch::Receiver<Option<StopReason>> {
         self.stop.subscribe()
     }
 
-    pub(crate) fn stop_reason(&self) -> Option<Stop> {
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
         *self.stop.borrow()
     }
 }
@@ -301,20 +301,20 @@ struct Live {
 
 /// All jobs of all projects.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct JobStore {
     /// By id. As many as there are jobs on their way, however many there are in all.
     live: Mutex<HashMap<String, Live>>,
-    bells: Bells,
+    bells: ChangeSignals,
     /// Held whenever a job changes. Taken after `live` and before the database.
-    pub(crate) remembered: Mutex<Remembered>,
+    pub(crate) remembered: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
 
-impl Store {
+impl JobStore {
     pub(crate) fn new(database: Arc<Database>) -> Self {
         Self {
             live: Mutex::default(),
-            bells: Bells::default(),
+            bells: ChangeSignals::default(),
             remembered: Mutex::default(),
             database,
         }
@@ -353,7 +353,7 @@ impl Store {
             live.insert(id.clone(), Live { row, job });
         }
         drop(live);
-        self.bells.ring(&id);
+        self.bells.notify(&id);
         Ok(())
     }
 
@@ -403,7 +403,7 @@ impl Store {
             live.insert(id.to_owned(), entry);
         }
         drop(live);
-        self.bells.ring(id);
+        self.bells.notify(id);
         Some(result)
     }
 
@@ -421,7 +421,7 @@ impl Store {
         }
         drop(remembered);
         drop(live);
-        self.bells.ring(id);
+        self.bells.notify(id);
     }
 
     /// All events of a job, the oldest first.
@@ -499,7 +499,7 @@ impl Store {
     }
 
     /// Asks all jobs that are on their way to end.
-    pub(crate) fn ask_all_to_stop(&self, why: Stop) {
+    pub(crate) fn ask_all_to_stop(&self, why: StopReason) {
         for entry in self.live.lock().values() {
             entry.job.ask_to_stop(why);
         }
@@ -517,7 +517,7 @@ impl Store {
             let there = self.read(id, |job| look(Some(job)));
             match there.unwrap_or_else(|| look(None)) {
                 Some(seen) => break seen,
-                None => bell.rung().await,
+                None => bell.changed().await,
             }
         };
         if let Err(error) = self.database.written().await {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::store::{
     listing::{Key, Selection, Test},
-    top_n::{Place, turned},
+    top_n::{SortKey, sort_key},
 };
 
 /// Each group is gone through by a statement of its own.
@@ -16,14 +16,14 @@ const MOST_GROUPS: usize = 64;
 impl Selection {
     /// The page of a list of `count` jobs. `None` if more than `most` jobs would have to be looked
     /// at.
-    pub(crate) fn walked(
+    pub(crate) fn scan(
         &self,
         connection: &Connection,
         groups: &[i64],
         tests: &[&(Key, Test)],
         count: u64,
         most: u64,
-    ) -> rusqlite::Result<Option<Vec<Place>>> {
+    ) -> rusqlite::Result<Option<Vec<SortKey>>> {
         let take = self.limit.min(count.saturating_sub(self.skip));
         if groups.len() > MOST_GROUPS {
             return Ok(None);
@@ -34,13 +34,13 @@ impl Selection {
              WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
              ORDER BY created {order}, number {order}"
         );
-        let look = |row: &Row<'_>| -> rusqlite::Result<(Place, bool)> {
+        let look = |row: &Row<'_>| -> rusqlite::Result<(SortKey, bool)> {
             let mut passes = true;
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
             let place = (row.get("created")?, row.get("number")?);
-            Ok((turned(self.ascending, place), passes))
+            Ok((sort_key(self.ascending, place), passes))
         };
         let mut statements = Vec::new();
         for _ in groups {
@@ -69,7 +69,7 @@ impl Selection {
             if passes && skip > 0 {
                 skip -= 1;
             } else if passes {
-                places.push(turned(self.ascending, place));
+                places.push(sort_key(self.ascending, place));
             }
             if let Some(row) = all[group].next()? {
                 next.push(Reverse((look(row)?, group)));

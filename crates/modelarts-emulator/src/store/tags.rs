@@ -7,7 +7,7 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
     database::unwritable,
-    store::{Store, job_table},
+    store::{JobStore, job_table},
 };
 
 /// What jobs are chosen by.
@@ -34,7 +34,7 @@ pub(crate) struct TaggedJob {
 /// Rows `key, value`, in the order of the keys and then of the values.
 type Keys = Vec<(String, Vec<String>)>;
 
-impl Store {
+impl JobStore {
     /// The keys of the tags of a project's jobs, each with its values; some of them.
     pub(crate) fn tag_keys(
         &self,

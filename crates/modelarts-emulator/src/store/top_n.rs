@@ -3,20 +3,20 @@
 use std::collections::BinaryHeap;
 
 /// A job's place in the order: when it was created, and its number.
-pub(crate) type Place = (i64, i64);
+pub(crate) type SortKey = (i64, i64);
 
 /// Takes any number of places and keeps the first ones, so that a page of a long list takes the
 /// memory of the pages up to it.
 #[derive(Debug)]
-pub(crate) struct First {
+pub(crate) struct TopN {
     ascending: bool,
     most: u64,
-    /// The last of those that are kept is on top. Descending, all bits are turned over, which turns
+    /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
     /// the order over.
-    kept: BinaryHeap<Place>,
+    kept: BinaryHeap<SortKey>,
 }
 
-impl First {
+impl TopN {
     /// To keep at most so many, the oldest ones or the newest.
     pub(crate) fn new(ascending: bool, most: u64) -> Self {
         Self {
@@ -26,8 +26,8 @@ impl First {
         }
     }
 
-    pub(crate) fn add(&mut self, place: Place) {
-        let place = turned(self.ascending, place);
+    pub(crate) fn add(&mut self, place: SortKey) {
+        let place = sort_key(self.ascending, place);
         if (self.kept.len() as u64) < self.most {
             self.kept.push(place);
         } else if let Some(mut last) = self.kept.peek_mut()
@@ -38,18 +38,18 @@ impl First {
     }
 
     /// In order, without the first `skip`.
-    pub(crate) fn behind(self, skip: u64) -> Vec<Place> {
+    pub(crate) fn behind(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
         kept.skip(skip)
-            .map(|place| turned(ascending, place))
+            .map(|place| sort_key(ascending, place))
             .collect()
     }
 }
 
 /// A place that is the less the sooner it comes in the order; and the way back from there.
-pub(crate) fn turned(ascending: bool, place: Place) -> Place {
+pub(crate) fn sort_key(ascending: bool, place: SortKey) -> SortKey {
     if ascending {
         place
     } else {
@@ -79,7 +79,7 @@ mod tests {
             }
             for most in 0..=7 {
                 for skip in 0..=most {
-                    let mut first = First::new(ascending, most as u64);
+                    let mut first = TopN::new(ascending, most as u64);
                     places.iter().for_each(|place| first.add(*place));
                     let end = most.min(all.len());
                     let page = &all[skip.min(end)..end];

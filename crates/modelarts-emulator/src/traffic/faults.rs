@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::{
     api::{
         error::ApiError,
-        response::{Answer, Cut},
+        response::{ApiResponse, Cut},
     },
     catalog::operations::Operation,
-    clock::Moment,
+    clock::Timestamp,
 };
 
 /// What goes wrong.
@@ -211,7 +211,7 @@ impl Faults {
 
 impl Fault {
     /// The answer that takes the place of the operation, for faults that do not execute it.
-    pub(crate) fn instead(&self, now: Moment) -> Option<Answer> {
+    pub(crate) fn instead(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
                 let plain = Self::Status {
@@ -247,7 +247,7 @@ impl Fault {
                 let code = error_code.clone().unwrap_or(code);
                 let message = error_msg.clone().unwrap_or_else(|| message.to_owned());
                 let body = ApiError::new(status, code, message).body("");
-                let mut answer = Answer::json(status, body);
+                let mut answer = ApiResponse::json(status, body);
                 if let Some(seconds) = retry_after {
                     answer = answer.header(header::RETRY_AFTER, HeaderValue::from(*seconds));
                 }
@@ -258,17 +258,17 @@ impl Fault {
                 let page = format!(
                     "<html>\n<head><title>{status}</title></head>\n<body>\n<center><h1>{status}</h1></center>\n<hr><center>api-gateway</center>\n</body>\n</html>\n"
                 );
-                Some(Answer::html(status, page))
+                Some(ApiResponse::html(status, page))
             }
-            Self::Reset => Some(Answer::cut(Cut::BeforeAnswer)),
+            Self::Reset => Some(ApiResponse::cut(Cut::BeforeAnswer)),
             _ => None,
         }
     }
 
     /// What becomes of the answer, for faults that execute the operation.
-    pub(crate) fn spoil(&self, mut answer: Answer) -> Answer {
+    pub(crate) fn spoil(&self, mut answer: ApiResponse) -> ApiResponse {
         match self {
-            Self::LostAnswer => Answer::cut(Cut::BeforeAnswer),
+            Self::LostAnswer => ApiResponse::cut(Cut::BeforeAnswer),
             Self::ResetMidBody => {
                 answer.cut = Some(Cut::MidBody);
                 answer

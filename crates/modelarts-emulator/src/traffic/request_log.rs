@@ -28,7 +28,7 @@ const SECRET: [&str; 6] = [
 /// are `***`, unless [`Builder::show_secrets`](crate::emulator::Builder::show_secrets) is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Recorded {
+pub struct LoggedRequest {
     /// The operationId.
     pub operation: &'static str,
     /// The path, as sent.
@@ -41,7 +41,7 @@ pub struct Recorded {
     pub status: u16,
 }
 
-impl Recorded {
+impl LoggedRequest {
     pub(crate) fn new(operation: &'static str, uri: &axum::http::Uri, body: &[u8]) -> Self {
         let body = match body.len() {
             1..=BODY => serde_json::from_slice(body).unwrap_or_default(),
@@ -92,12 +92,12 @@ fn mask_all(value: &mut Value) {
 
 /// The last requests, the oldest first.
 #[derive(Debug)]
-pub(crate) struct Journal {
-    requests: Mutex<VecDeque<Recorded>>,
+pub(crate) struct RequestLog {
+    requests: Mutex<VecDeque<LoggedRequest>>,
     show_secrets: bool,
 }
 
-impl Journal {
+impl RequestLog {
     pub(crate) fn new(show_secrets: bool) -> Self {
         Self {
             requests: Mutex::default(),
@@ -105,7 +105,7 @@ impl Journal {
         }
     }
 
-    pub(crate) fn add(&self, mut recorded: Recorded) {
+    pub(crate) fn add(&self, mut recorded: LoggedRequest) {
         if !self.show_secrets {
             mask(&mut recorded.body);
         }
@@ -116,7 +116,7 @@ impl Journal {
         all.push_back(recorded);
     }
 
-    pub(crate) fn all(&self) -> Vec<Recorded> {
+    pub(crate) fn all(&self) -> Vec<LoggedRequest> {
         self.requests.lock().iter().cloned().collect()
     }
 

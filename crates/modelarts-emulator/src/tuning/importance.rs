@@ -91,13 +91,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::Moment;
+    use crate::clock::Timestamp;
     use crate::tuning::TrialStatus;
 
     #[test]
     fn what_decides_matters_most() {
         let mut rng = Rng::with_seed(3);
-        let at = Moment::from_millis(0);
+        let at = Timestamp::from_millis(0);
         let trials: Vec<Trial> = (0..40)
             .map(|index| {
                 let (lr, kind) = (rng.f64(), ["a", "b"][rng.usize(..2)]);

@@ -6,7 +6,7 @@ use fancy_regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     tuning::{
         Searcher,
         anneal::Anneal,
@@ -58,7 +58,7 @@ const MOST_CONCURRENT: usize = 64;
 
 impl Tuning {
     /// From the body of a creation that the rules have passed; none if nothing is searched.
-    pub(crate) fn read(algorithm: &Field<'_>) -> Result<Option<Self>, ApiError> {
+    pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
         };
@@ -145,7 +145,7 @@ impl Tuning {
 }
 
 /// A member of a metric, which a search here cannot do without.
-fn needed<'a>(metric: &Field<'a>, name: &str) -> Result<Field<'a>, ApiError> {
+fn needed<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
     match metric.get(name)? {
         Some(field) if !field.text()?.is_empty() => Ok(field),
         _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
@@ -153,7 +153,7 @@ fn needed<'a>(metric: &Field<'a>, name: &str) -> Result<Field<'a>, ApiError> {
 }
 
 /// `algo_configs[].params`: texts, whatever their type.
-struct Settings<'a>(Vec<Field<'a>>);
+struct Settings<'a>(Vec<JsonField<'a>>);
 
 impl Settings<'_> {
     fn find(&self, key: &str) -> Result<Option<&str>, ApiError> {
@@ -244,7 +244,7 @@ mod tests {
 
     fn read(search: Value) -> Result<Option<Tuning>, ApiError> {
         let algorithm = json!({"policies": {"auto_search": search}});
-        Tuning::read(&Field::root(&algorithm))
+        Tuning::read(&JsonField::root(&algorithm))
     }
 
     fn sound(regex: &str, configs: Value) -> Value {

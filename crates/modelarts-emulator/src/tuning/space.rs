@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     tuning::Point,
     validation::is_name,
 };
@@ -39,7 +39,7 @@ const MOST_POINTS: u32 = 1_000_000;
 
 impl Space {
     /// From `search_params`, which have passed the rules, without those to be left alone.
-    pub(crate) fn read(search: &Field<'_>) -> Result<Self, ApiError> {
+    pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
         let skipped: Vec<&str> = skipped
             .split([',', ';', ' '])
@@ -95,7 +95,7 @@ impl Space {
 }
 
 impl Values {
-    fn read(item: &Field<'_>) -> Result<Self, ApiError> {
+    fn read(item: &JsonField<'_>) -> Result<Self, ApiError> {
         let wrong = || ApiError::of(2826, &[]);
         let list = item.items_of("discrete_values")?;
         if !list.is_empty() {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn space(search: Value) -> Result<Space, ApiError> {
-        Space::read(&Field::root(&search))
+        Space::read(&JsonField::root(&search))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{clock::Moment, tuning::settings::Reward};
+use crate::{clock::Timestamp, tuning::settings::Reward};
 
 /// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ pub(crate) struct Trial {
     /// Values by the names of the parameters.
     pub(crate) values: Map<String, Value>,
     pub(crate) status: TrialStatus,
-    pub(crate) started: Moment,
-    pub(crate) ended: Option<Moment>,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Option<Timestamp>,
     /// How often the leading reward was found.
     pub(crate) iterations: u32,
     /// The first of them, at most [`KEPT`], and the last.
@@ -43,7 +43,7 @@ pub(crate) enum TrialStatus {
 /// The metrics when the leading one was found, as they stood in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub(crate) at: Moment,
+    pub(crate) at: Timestamp,
     pub(crate) iteration: u32,
     /// In the order of `reward_attrs`; empty if not found yet.
     pub(crate) texts: Vec<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Report {
 }
 
 impl Trial {
-    pub(crate) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Moment) {
+    pub(crate) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Timestamp) {
         let number = number(&texts);
         let before = self.reports.last().and_then(|report| report.best);
         let best = match (before, number) {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_trial_keeps_its_best_and_its_last_reward() {
-        let at = Moment::from_millis(0);
+        let at = Timestamp::from_millis(0);
         let trial = |more_is_better| {
             let mut trial = Trial {
                 id: "a".into(),

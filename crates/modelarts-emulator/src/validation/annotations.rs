@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Draft, creation::text_of, names::is_variable},
+    validation::{Creation, creation::text_of, names::is_variable},
 };
 
 /// Names of annotations that have an effect.
@@ -34,7 +34,7 @@ fn broken(what: String) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(what))
 }
 
-pub(crate) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn kind(draft: &Creation<'_>) -> Result<(), ApiError> {
     let kind = draft.text("/kind").unwrap_or_default();
     let known = draft.terms.cloud.kinds();
     if known.contains(&kind) {
@@ -44,28 +44,28 @@ pub(crate) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn tasks_or_spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn tasks_or_spec(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has_tasks() && draft.at("/spec").is_some() {
         return broken("tasks must not stand beside spec".into());
     }
     Ok(())
 }
 
-pub(crate) fn algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn algorithm(draft: &Creation<'_>) -> Result<(), ApiError> {
     if !draft.has_tasks() && !draft.tunes() && draft.at("/algorithm").is_none() {
         return broken("algorithm is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn spec(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn spec(draft: &Creation<'_>) -> Result<(), ApiError> {
     if !draft.has_tasks() && draft.at("/spec").is_none() {
         return broken("spec is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn retries(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn retries(draft: &Creation<'_>) -> Result<(), ApiError> {
     let Some(text) = draft.annotation(RETRIES) else {
         return Ok(());
     };
@@ -80,7 +80,7 @@ pub(crate) fn retries(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn switches(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn switches(draft: &Creation<'_>) -> Result<(), ApiError> {
     for key in SWITCHES {
         if !matches!(draft.annotation(key), None | Some("true" | "false")) {
             return broken(format!("metadata.annotations.{key} must be true or false"));
@@ -89,7 +89,7 @@ pub(crate) fn switches(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn hang_retry(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn hang_retry(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.annotation(HANG_RETRY) == Some("true") && draft.annotation(RETRIES).is_none() {
         return broken(format!(
             "metadata.annotations.{RETRIES} is required with {HANG_RETRY}"
@@ -98,7 +98,7 @@ pub(crate) fn hang_retry(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn template(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn template(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.annotation("job_template") {
         None | Some("" | "Template RL" | "Template DL") => Ok(()),
         Some(_) => {
@@ -107,7 +107,7 @@ pub(crate) fn template(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn variables<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+fn variables<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
     let variables = draft
         .at("/algorithm/environments")
         .and_then(Value::as_object);
@@ -117,14 +117,14 @@ fn variables<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, &'a str)> 
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
 }
 
-pub(crate) fn environments(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn environments(draft: &Creation<'_>) -> Result<(), ApiError> {
     if variables(draft).all(|(name, _)| is_variable(name)) {
         return Ok(());
     }
     broken("algorithm.environments must have names of letters, digits and underscores that do not start with a digit".into())
 }
 
-pub(crate) fn no_references(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn no_references(draft: &Creation<'_>) -> Result<(), ApiError> {
     match variables(draft).find(|(_, value)| value.contains('$')) {
         Some((name, _)) => broken(format!(
             "algorithm.environments.{name} must not refer to variables by $"
@@ -133,7 +133,7 @@ pub(crate) fn no_references(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn metrics(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn metrics(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
         let url = text_of(metric, "/metrics_url").is_some();
         let port = metric
@@ -149,7 +149,7 @@ pub(crate) fn metrics(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// The older documents have URL and port, the newer ones a command or an HTTP request.
-pub(crate) fn metrics_in_one_form(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn metrics_in_one_form(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
         let given = |name: &str| {
             let value = metric.get(name);
@@ -166,7 +166,7 @@ pub(crate) fn metrics_in_one_form(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn http_get(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn http_get(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
         let request = metric.get("http_get").filter(|request| !request.is_null());
         let lacks = |name: &&str| {
@@ -184,14 +184,14 @@ pub(crate) fn http_get(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn notification_topic(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn notification_topic(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.at("/spec/notification").is_some() && !draft.has("/spec/notification/topic_urn") {
         return broken("spec.notification.topic_urn is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn notification_events(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn notification_events(draft: &Creation<'_>) -> Result<(), ApiError> {
     let events = "/spec/notification/events";
     if draft.at("/spec/notification").is_some() && draft.list(events).is_empty() {
         return broken("spec.notification.events is required".into());
@@ -199,7 +199,7 @@ pub(crate) fn notification_events(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn key_pairs(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn key_pairs(draft: &Creation<'_>) -> Result<(), ApiError> {
     let names = "/endpoints/ssh/key_pair_names";
     if draft.at("/endpoints/ssh").is_some() && draft.list(names).is_empty() {
         return broken("endpoints.ssh.key_pair_names is required".into());
@@ -207,7 +207,7 @@ pub(crate) fn key_pairs(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn log_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn log_dir(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/summary/log_type") && draft.at("/algorithm/summary/log_dir").is_none()
     {
         return broken("algorithm.summary.log_dir is required with log_type".into());
@@ -215,7 +215,7 @@ pub(crate) fn log_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn data_sources(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn data_sources(draft: &Creation<'_>) -> Result<(), ApiError> {
     let board = ["tensorboard/enable", "mindstudio-insight/enable"]
         .into_iter()
         .find(|key| draft.annotation(key) == Some("true"));
@@ -227,7 +227,7 @@ pub(crate) fn data_sources(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn config_is_yaml(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn config_is_yaml(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/autosearch_config_path") {
         Some(path) if !(path.ends_with(".yaml") || path.ends_with(".yml")) => {
             broken("algorithm.autosearch_config_path must be a YAML file".into())

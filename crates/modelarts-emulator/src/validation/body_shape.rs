@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
+    api::{error::ApiError, json_field::JsonField},
     validation::{
         creation::tuned,
         fields::{Fate, Line, Need, Type, ignored::is_empty, lines},
@@ -21,7 +21,7 @@ pub(crate) fn against<'l>(
     lines: impl IntoIterator<Item = &'l Line>,
     body: &Value,
 ) -> Result<(), ApiError> {
-    let root = Field::root(body);
+    let root = JsonField::root(body);
     root.object()?;
     for line in lines {
         for (parent, name) in parents(&root, line.0)? {
@@ -33,7 +33,7 @@ pub(crate) fn against<'l>(
 
 /// 501 for a feature, or a value of a field, that the job could not run without.
 pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
-    let root = Field::root(body);
+    let root = JsonField::root(body);
     for (path, kind, _, fate) in lines() {
         let known = match kind {
             _ if *fate == Fate::Refused => &[][..],
@@ -79,9 +79,9 @@ pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
 
 /// The fields that hold the last step of `path`, and that step: a name, or none for an element.
 fn parents<'a, 'p>(
-    root: &Field<'a>,
+    root: &JsonField<'a>,
     path: &'p str,
-) -> Result<Vec<(Field<'a>, Option<&'p str>)>, ApiError> {
+) -> Result<Vec<(JsonField<'a>, Option<&'p str>)>, ApiError> {
     let mut here = vec![root.clone()];
     let mut steps = path.split('.').peekable();
     while let Some(step) = steps.next() {
@@ -107,7 +107,7 @@ fn parents<'a, 'p>(
     Ok(here.into_iter().map(|field| (field, None)).collect())
 }
 
-fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(), ApiError> {
+fn check_line(parent: &JsonField<'_>, name: Option<&str>, line: &Line) -> Result<(), ApiError> {
     let (_, kind, need, _) = line;
     let field = match (name, need) {
         (None, _) => parent.clone(),
@@ -220,7 +220,7 @@ fn check_line(parent: &Field<'_>, name: Option<&str>, line: &Line) -> Result<(),
     Ok(())
 }
 
-fn number(field: &Field<'_>) -> Result<f64, ApiError> {
+fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
     let number = field.value().as_f64();
     number.ok_or_else(|| field.must("be a number"))
 }

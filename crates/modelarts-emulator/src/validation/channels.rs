@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    files::confined_dir::Confined,
-    validation::{Draft, creation::text_of, names::is_variable},
+    files::confined_dir::ConfinedDir,
+    validation::{Creation, creation::text_of, names::is_variable},
 };
 
 const LISTS: [&str; 2] = ["inputs", "outputs"];
 
 /// Each channel with its path for messages.
-fn channels<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
+fn channels<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
     let draft = *draft;
     LISTS.into_iter().flat_map(move |list| {
         let channels = draft.list(&format!("/algorithm/{list}")).iter();
@@ -24,7 +24,7 @@ fn channels<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (String, &'a Value)> 
 }
 
 /// Jobs that tune a model are sent inputs without names.
-pub(crate) fn inputs_named(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn inputs_named(draft: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = draft.list("/algorithm/inputs");
     let unnamed = |input: &Value| text_of(input, "/name").is_none();
     match inputs.iter().position(unnamed) {
@@ -35,7 +35,7 @@ pub(crate) fn inputs_named(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn different(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn different(draft: &Creation<'_>) -> Result<(), ApiError> {
     for list in LISTS {
         let mut names = BTreeSet::new();
         for channel in draft.list(&format!("/algorithm/{list}")) {
@@ -49,7 +49,7 @@ pub(crate) fn different(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut places = BTreeSet::new();
     for (path, channel) in channels(draft) {
         if let Some(place) = text_of(channel, "/local_dir")
@@ -63,7 +63,7 @@ pub(crate) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn hosted(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn hosted(draft: &Creation<'_>) -> Result<(), ApiError> {
     let hosted = draft
         .list("/algorithm/outputs")
         .iter()
@@ -75,7 +75,7 @@ pub(crate) fn hosted(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn kind(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (_, channel) in channels(draft) {
         let Some(remote) = channel.get("remote").and_then(Value::as_object) else {
             continue;
@@ -88,7 +88,7 @@ pub(crate) fn kind(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn one_place(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn one_place(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(draft) {
         let given = |kind: &str| {
             channel
@@ -114,7 +114,7 @@ pub(crate) fn one_place(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn variable(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn variable(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(draft) {
         if text_of(channel, "/access_method") == Some("env")
             && !is_variable(text_of(channel, "/name").unwrap_or_default())
@@ -128,7 +128,7 @@ pub(crate) fn variable(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// `attributes` is an object, the same as text, or, in the newest documents, the name of one.
-pub(crate) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn attributes(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(draft) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
         for (at, constraint) in constraints.into_iter().flatten().enumerate() {
@@ -168,7 +168,9 @@ pub(crate) fn attributes(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// The id and the version of each data set.
-fn datasets<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
+fn datasets<'a>(
+    draft: &Creation<'a>,
+) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
     let inputs = draft.list("/algorithm/inputs").iter();
     inputs.filter_map(|input| {
         let id = text_of(input, "/remote/dataset/id")?;
@@ -176,21 +178,21 @@ fn datasets<'a>(draft: &Draft<'a>) -> impl Iterator<Item = (&'a str, Option<&'a 
     })
 }
 
-fn there(draft: &Draft<'_>, below: &[&str]) -> bool {
+fn there(draft: &Creation<'_>, below: &[&str]) -> bool {
     let plain = below
         .iter()
         .all(|name| !name.contains('/') && !matches!(*name, "." | ".."));
     let Some(root) = draft.terms.datasets.as_ref().filter(|_| plain) else {
         return false;
     };
-    let Ok(root) = Confined::create(root) else {
+    let Ok(root) = ConfinedDir::create(root) else {
         return false;
     };
     let path: std::path::PathBuf = below.iter().collect();
     root.existing(&path).is_ok_and(|path| path.is_dir())
 }
 
-pub(crate) fn dataset(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn dataset(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (id, _) in datasets(draft) {
         if !there(draft, &[id]) {
             return Err(ApiError::of(2783, &[id]));
@@ -200,7 +202,7 @@ pub(crate) fn dataset(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// Data sets of the asset service have no versions.
-pub(crate) fn dataset_version_named(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn dataset_version_named(draft: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = draft.list("/algorithm/inputs").iter().enumerate();
     for (at, input) in inputs {
         let of = |name: &str| text_of(input, &format!("/remote/dataset/{name}"));
@@ -214,7 +216,7 @@ pub(crate) fn dataset_version_named(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn dataset_version(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn dataset_version(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (id, version) in datasets(draft) {
         if let Some(version) = version
             && there(draft, &[id])
@@ -226,7 +228,7 @@ pub(crate) fn dataset_version(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn tasks_from_obs(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn tasks_from_obs(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (at, task) in draft.list("/tasks").iter().enumerate() {
         for list in ["inputs", "job_config/inputs"] {
             let inputs = task.pointer(&format!("/algorithm/{list}"));

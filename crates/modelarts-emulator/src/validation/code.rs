@@ -3,17 +3,17 @@
 use crate::{
     api::error::ApiError,
     files::{
-        container_path::{self, HomePath},
+        container_path::{self, ContainerPath},
         obs_path::ObsPath,
     },
-    validation::Draft,
+    validation::Creation,
 };
 
 fn broken(what: &str) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(what))
 }
 
-pub(crate) fn subscription(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn subscription(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/subscription_id") == draft.has("/algorithm/item_version_id") {
         return Ok(());
     }
@@ -21,27 +21,27 @@ pub(crate) fn subscription(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// Beside a subscription the id counts.
-pub(crate) fn one_stored(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn one_stored(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/id") && draft.has("/algorithm/subscription_id") {
         return broken("algorithm.id must not stand beside algorithm.subscription_id");
     }
     Ok(())
 }
 
-fn names_stored(draft: &Draft<'_>) -> bool {
+fn names_stored(draft: &Creation<'_>) -> bool {
     draft.has("/algorithm/id") || draft.has("/algorithm/subscription_id")
 }
 
 /// Code and engine of the job then take the place of the algorithm's.
-pub(crate) fn stored_code(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn stored_code(draft: &Creation<'_>) -> Result<(), ApiError> {
     beside_stored(draft, ["code_dir", "boot_file"])
 }
 
-pub(crate) fn stored_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn stored_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
     beside_stored(draft, ["command", "engine"])
 }
 
-fn beside_stored(draft: &Draft<'_>, own: [&str; 2]) -> Result<(), ApiError> {
+fn beside_stored(draft: &Creation<'_>, own: [&str; 2]) -> Result<(), ApiError> {
     if !names_stored(draft) {
         return Ok(());
     }
@@ -59,7 +59,7 @@ fn beside_stored(draft: &Draft<'_>, own: [&str; 2]) -> Result<(), ApiError> {
 
 /// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
 /// one: that code runs.
-pub(crate) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn stored(draft: &Creation<'_>) -> Result<(), ApiError> {
     let own = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
     let found = draft.stored.is_some() || (own && !draft.has("/algorithm/id"));
     if names_stored(draft) && !found {
@@ -69,27 +69,27 @@ pub(crate) fn stored(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// True for a job that must name its code itself.
-fn says_code(draft: &Draft<'_>) -> bool {
+fn says_code(draft: &Creation<'_>) -> bool {
     draft.at("/algorithm").is_some() && !names_stored(draft) && !draft.tunes() && !draft.has_tasks()
 }
 
-fn engine_has(draft: &Draft<'_>, name: &str) -> bool {
+fn engine_has(draft: &Creation<'_>, name: &str) -> bool {
     draft.has(&format!("/algorithm/engine/{name}"))
 }
 
 /// True where an engine of the platform is named, which an image may then replace.
-fn names_engine(draft: &Draft<'_>) -> bool {
+fn names_engine(draft: &Creation<'_>) -> bool {
     engine_has(draft, "engine_id") || engine_has(draft, "engine_name")
 }
 
-pub(crate) fn boot_file_needs_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn boot_file_needs_code_dir(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/boot_file") && !draft.has("/algorithm/code_dir") {
         return broken("algorithm.code_dir is required with algorithm.boot_file");
     }
     Ok(())
 }
 
-pub(crate) fn command_or_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn command_or_boot_file(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.has("/algorithm/boot_file") && draft.has("/algorithm/command") {
         return broken("algorithm.command must not stand beside algorithm.boot_file");
     }
@@ -97,7 +97,7 @@ pub(crate) fn command_or_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// A boot file does not make up for the command of an image; only an engine that is named does.
-pub(crate) fn image_and_command(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn image_and_command(draft: &Creation<'_>) -> Result<(), ApiError> {
     let command = draft.has("/algorithm/command");
     let image = engine_has(draft, "image_url");
     if !names_stored(draft) && !names_engine(draft) && command != image {
@@ -106,7 +106,7 @@ pub(crate) fn image_and_command(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn boot_file(draft: &Creation<'_>) -> Result<(), ApiError> {
     let starts = draft.has("/algorithm/boot_file") || draft.has("/algorithm/command");
     // An image without an engine and without a command breaks the rule before.
     let image = engine_has(draft, "image_url") && !names_engine(draft);
@@ -116,7 +116,7 @@ pub(crate) fn boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn one_line(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn one_line(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/command") {
         Some(command) if command.contains(['\n', '\r']) => {
             broken("algorithm.command must not contain line breaks")
@@ -125,7 +125,7 @@ pub(crate) fn one_line(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn engine_for_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_for_boot_file(draft: &Creation<'_>) -> Result<(), ApiError> {
     let names = ["engine_id", "engine_name", "engine_version", "image_url"];
     let named = names.iter().any(|name| engine_has(draft, name));
     if says_code(draft) && draft.has("/algorithm/boot_file") && !named {
@@ -137,7 +137,7 @@ pub(crate) fn engine_for_boot_file(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// An image needs no version, and an id says both.
-pub(crate) fn engine_pair(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_pair(draft: &Creation<'_>) -> Result<(), ApiError> {
     let has = |name: &str| engine_has(draft, name);
     let pair = has("engine_name") == has("engine_version");
     if pair || has("image_url") || has("engine_id") || names_stored(draft) {
@@ -146,7 +146,7 @@ pub(crate) fn engine_pair(draft: &Draft<'_>) -> Result<(), ApiError> {
     broken("algorithm.engine must have both engine_name and engine_version")
 }
 
-pub(crate) fn engine_id_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_id_beside_image(draft: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(draft, "engine_id") && engine_has(draft, "image_url") {
         return broken("algorithm.engine.engine_id must not stand beside image_url");
     }
@@ -154,7 +154,7 @@ pub(crate) fn engine_id_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> 
 }
 
 /// The part before the first slash is a registry if it has a dot or a port.
-pub(crate) fn image_without_registry(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn image_without_registry(draft: &Creation<'_>) -> Result<(), ApiError> {
     let image = draft.text("/algorithm/engine/image_url");
     let host = image.and_then(|image| Some(image.split_once('/')?.0));
     if host.is_some_and(|host| host.contains(['.', ':'])) {
@@ -163,7 +163,7 @@ pub(crate) fn image_without_registry(draft: &Draft<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn engine_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_beside_image(draft: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(draft, "image_url") && engine_has(draft, "engine_version") && !names_engine(draft)
     {
         return broken("algorithm.engine.engine_name is required with engine_version");
@@ -172,7 +172,7 @@ pub(crate) fn engine_beside_image(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// An engine beside an image only says which frame the image is built on.
-pub(crate) fn engine_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
     let engine = |name: &str| draft.text(&format!("/algorithm/engine/{name}"));
     let asked = match (
         engine("engine_id"),
@@ -189,14 +189,14 @@ pub(crate) fn engine_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn engine_not_retired(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn engine_not_retired(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.engine().is_some_and(|engine| engine.retired) {
         return Err(ApiError::of(2832, &[]));
     }
     Ok(())
 }
 
-pub(crate) fn sys_packages(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn sys_packages(draft: &Creation<'_>) -> Result<(), ApiError> {
     let asked = draft.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
@@ -210,13 +210,13 @@ pub(crate) fn sys_packages(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// `file://`: the code lies in the image.
-fn in_image(draft: &Draft<'_>) -> bool {
+fn in_image(draft: &Creation<'_>) -> bool {
     draft
         .text("/algorithm/code_dir")
         .is_some_and(|path| path.starts_with("file://"))
 }
 
-pub(crate) fn boot_file_inside(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn boot_file_inside(draft: &Creation<'_>) -> Result<(), ApiError> {
     let (Some(file), Some(directory)) = (
         draft.text("/algorithm/boot_file"),
         draft.text("/algorithm/code_dir"),
@@ -232,7 +232,7 @@ pub(crate) fn boot_file_inside(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn boot_file_is_python(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn boot_file_is_python(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/boot_file") {
         Some(file) if !file.ends_with(".py") => Err(ApiError::boot_file()),
         _ => Ok(()),
@@ -245,20 +245,20 @@ const KEPT: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const KEPT_WHOLE: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
 /// Neither local directory has an effect for an engine of version 1.
-fn has_effect(draft: &Draft<'_>) -> bool {
+fn has_effect(draft: &Creation<'_>) -> bool {
     draft.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
 /// The local code directory, without slashes at the end.
-fn own_code_dir<'a>(draft: &Draft<'a>) -> Option<&'a str> {
+fn own_code_dir<'a>(draft: &Creation<'a>) -> Option<&'a str> {
     let path = draft.text("/algorithm/local_code_dir");
     let path = path.filter(|_| has_effect(draft) && !in_image(draft));
     path.map(|path| path.trim_end_matches('/'))
 }
 
-pub(crate) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn local_code_dir(draft: &Creation<'_>) -> Result<(), ApiError> {
     if let Some(path) = own_code_dir(draft).filter(|path| *path != "/home") {
-        HomePath::parse(path).map_err(ApiError::local_code_dir)?;
+        ContainerPath::parse(path).map_err(ApiError::local_code_dir)?;
         let below = |directory: &&str| {
             path.strip_prefix(*directory)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -274,7 +274,7 @@ pub(crate) fn local_code_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn local_code_dir_home(draft: &Creation<'_>) -> Result<(), ApiError> {
     if own_code_dir(draft) == Some("/home") {
         return Err(ApiError::local_code_dir(
             "it must be a directory below /home",
@@ -283,7 +283,7 @@ pub(crate) fn local_code_dir_home(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn working_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn working_dir(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/working_dir") {
         Some(path) if has_effect(draft) && !path.starts_with('/') => {
             Err(ApiError::working_dir("it must be an absolute path"))
@@ -293,7 +293,7 @@ pub(crate) fn working_dir(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// The emulator has no such directories (501).
-pub(crate) fn working_dir_plain(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn working_dir_plain(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text("/algorithm/working_dir") {
         Some(path) if has_effect(draft) && path.starts_with('/') => {
             container_path::plain(path).map_err(ApiError::working_dir)

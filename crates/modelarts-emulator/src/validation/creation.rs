@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::{
     catalog::{cloud::Cloud, engines::Engine, flavors::Flavor, pools::Pool},
-    files::confined_dir::Confined,
+    files::confined_dir::ConfinedDir,
     validation::fields::ignored::is_empty,
 };
 
 /// The state and the permissions of the service.
 #[derive(Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Offer {
     pub(crate) cloud: Cloud,
     pub(crate) pools: Vec<Pool>,
     /// Buckets that jobs cannot use.
@@ -22,7 +22,7 @@ pub(crate) struct Terms {
     pub(crate) organizations: BTreeSet<String>,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
-    pub(crate) obs: Confined,
+    pub(crate) obs: ConfinedDir,
     /// Documented fields without an effect here are refused.
     pub(crate) strict: bool,
 }
@@ -30,9 +30,9 @@ pub(crate) struct Terms {
 /// The body of a request for a job, beside the terms of the check. Members are named by JSON
 /// pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
-    pub(crate) terms: &'a Terms,
+    pub(crate) terms: &'a Offer,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
     /// True for an algorithm that is to be stored, which is checked in the form of a job.
@@ -53,7 +53,7 @@ pub(crate) fn tuned(body: &Value) -> Option<&'static str> {
     fields.into_iter().find(given)
 }
 
-impl<'a> Draft<'a> {
+impl<'a> Creation<'a> {
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.body.pointer(pointer).filter(|value| !value.is_null())
     }

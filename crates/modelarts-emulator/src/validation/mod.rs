@@ -20,7 +20,7 @@ mod volumes;
 
 pub(crate) use crate::validation::annotations::Annotations;
 pub(crate) use crate::validation::body_shape::against;
-pub(crate) use crate::validation::creation::{Draft, Terms, tuned};
+pub(crate) use crate::validation::creation::{Creation, Offer, tuned};
 pub(crate) use crate::validation::fields::ignored::{
     HEADER as IGNORED, give_back, header as ignored_header, idle_start, ignored, ignored_of, known,
     visible, visible_of,
@@ -48,13 +48,13 @@ pub(crate) struct Rule {
     /// Its name in `openapi/SOURCES.md`, and in the client.
     pub(crate) name: &'static str,
     basis: Basis,
-    check: fn(&Draft<'_>) -> Result<(), ApiError>,
+    check: fn(&Creation<'_>) -> Result<(), ApiError>,
 }
 
 const fn rule(
     name: &'static str,
     basis: Basis,
-    check: fn(&Draft<'_>) -> Result<(), ApiError>,
+    check: fn(&Creation<'_>) -> Result<(), ApiError>,
 ) -> Rule {
     Rule { name, basis, check }
 }
@@ -219,7 +219,7 @@ pub(crate) const RULES: &[Rule] = &[
 /// The first broken rule, if there is one. Features that this emulator does not have come last: a
 /// request that the service would refuse is refused as the service does it. Fine-tuning comes before
 /// the rules, as those on code and data are not its own.
-pub(crate) fn check(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn check(draft: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(draft.body)?;
     for rule in RULES {
         match (rule.check)(draft) {

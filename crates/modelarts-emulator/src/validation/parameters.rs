@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Draft, creation::text_of},
+    validation::{Creation, creation::text_of},
 };
 
 const PARAMETERS: &str = "/algorithm/parameters";
@@ -40,7 +40,7 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-pub(crate) fn different_names(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn different_names(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
     for parameter in draft.list(PARAMETERS) {
         if !seen.insert(name(parameter)) {
@@ -50,7 +50,7 @@ pub(crate) fn different_names(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn types(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn types(draft: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in draft.list(PARAMETERS) {
         if !["String", "Integer", "Float", "Boolean"].contains(&kind(parameter)) {
             return Err(ApiError::of(2825, &[name(parameter)]));
@@ -59,7 +59,7 @@ pub(crate) fn types(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn ranges(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn ranges(draft: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in draft.list(PARAMETERS) {
         let range = range(parameter);
         let sound = match text_of(parameter, "/constraint/valid_type") {
@@ -78,7 +78,7 @@ pub(crate) fn ranges(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// Not of an algorithm that is stored: its jobs give the value.
-pub(crate) fn required(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn required(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.is_algorithm {
         return Ok(());
     }
@@ -91,7 +91,7 @@ pub(crate) fn required(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn typed(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn typed(draft: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in draft.list(PARAMETERS) {
         let value = value(parameter);
         let fits = value.is_empty()
@@ -110,7 +110,7 @@ pub(crate) fn typed(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn chosen(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn chosen(draft: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in draft.list(PARAMETERS) {
         let value = value(parameter);
         if text_of(parameter, "/constraint/valid_type") == Some("Choice")
@@ -123,7 +123,7 @@ pub(crate) fn chosen(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn in_range(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn in_range(draft: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in draft.list(PARAMETERS) {
         if text_of(parameter, "/constraint/valid_type") != Some("Range") {
             continue;
@@ -143,7 +143,7 @@ pub(crate) fn in_range(draft: &Draft<'_>) -> Result<(), ApiError> {
 /// The algorithms of the search, in the order of the documented list.
 pub(crate) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
-pub(crate) fn search_indicators(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search_indicators(draft: &Creation<'_>) -> Result<(), ApiError> {
     let asked = draft.at(SEARCH).and_then(Value::as_object);
     let asked = asked.is_some_and(|search| !search.is_empty());
     if asked && draft.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
@@ -154,7 +154,7 @@ pub(crate) fn search_indicators(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_algorithms(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search_algorithms(draft: &Creation<'_>) -> Result<(), ApiError> {
     for algorithm in draft.list(&format!("{SEARCH}/algo_configs")) {
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
@@ -166,7 +166,7 @@ pub(crate) fn search_algorithms(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
     for reward in draft.list(&format!("{SEARCH}/reward_attrs")) {
         if !seen.insert(text_of(reward, "/name")) {
@@ -176,7 +176,7 @@ pub(crate) fn search(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.list(&format!("{SEARCH}/search_params")).is_empty() {
         return Ok(());
     }
@@ -194,11 +194,11 @@ pub(crate) fn search_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn searched<'a>(draft: &Draft<'a>) -> &'a [Value] {
+fn searched<'a>(draft: &Creation<'a>) -> &'a [Value] {
     draft.list(&format!("{SEARCH}/search_params"))
 }
 
-pub(crate) fn search_bounds(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search_bounds(draft: &Creation<'_>) -> Result<(), ApiError> {
     for searched in searched(draft) {
         let discrete = searched
             .pointer("/discrete_values")
@@ -216,7 +216,7 @@ pub(crate) fn search_bounds(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_floats(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn search_floats(draft: &Creation<'_>) -> Result<(), ApiError> {
     for searched in searched(draft) {
         let name = text_of(searched, "/name").unwrap_or_default();
         let declared = draft
@@ -242,7 +242,7 @@ fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
 }
 
 /// An algorithm says of each input which kinds of data it takes; none means any.
-pub(crate) fn data_fits(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn data_fits(draft: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = draft.stored else {
         return Ok(());
     };
@@ -271,7 +271,7 @@ pub(crate) fn data_fits(draft: &Draft<'_>) -> Result<(), ApiError> {
 
 /// Parameters, inputs and outputs of a job are those of its algorithm: parameters it does not know
 /// need `parameters_customization`, those that are not editable keep their value.
-pub(crate) fn fits(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn fits(draft: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = draft.stored else {
         return Ok(());
     };

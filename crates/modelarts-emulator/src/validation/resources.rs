@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     catalog::{flavors, pools::PoolKind},
-    validation::{Draft, creation::text_of},
+    validation::{Creation, creation::text_of},
 };
 
 const POOL: &str = "/spec/resource/pool_id";
 const FLAVOR: &str = "/spec/resource/flavor_id";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
 
-pub(crate) fn somewhere(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn somewhere(draft: &Creation<'_>) -> Result<(), ApiError> {
     let placed = draft.has_tasks() || draft.has_pool() || draft.has(FLAVOR);
     if draft.at("/spec").is_some() && !placed {
         return Err(ApiError::invalid_parameter(
@@ -22,21 +22,21 @@ pub(crate) fn somewhere(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn pool_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn pool_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text(POOL) {
         Some(id) if draft.pool().is_none() => Err(ApiError::of(2890, &[id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_runs(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn pool_runs(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.pool() {
         Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_trains(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn pool_trains(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.pool() {
         Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
         _ => Ok(()),
@@ -44,7 +44,7 @@ pub(crate) fn pool_trains(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// Pools with cards take the flavors of pools only, pools without take none.
-pub(crate) fn flavor_of_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn flavor_of_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
     let Some(flavor) = draft.flavor() else {
         return Ok(());
     };
@@ -59,7 +59,7 @@ pub(crate) fn flavor_of_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn pool_flavor_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn pool_flavor_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.flavor().is_some_and(|flavor| flavor.of_pools) && !draft.has_pool() {
         return Err(ApiError::invalid_parameter(
             "spec.resource.pool_id is required with a flavor of pools",
@@ -68,7 +68,7 @@ pub(crate) fn pool_flavor_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn flavor_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.text(FLAVOR) {
         Some(id) if draft.flavor().is_none() => Err(ApiError::of(2781, &[id])),
         _ => Ok(()),
@@ -76,7 +76,7 @@ pub(crate) fn flavor_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// `resource_requirements` of a stored algorithm.
-pub(crate) fn flavor_fits_algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn flavor_fits_algorithm(draft: &Creation<'_>) -> Result<(), ApiError> {
     let (Some(stored), Some(flavor)) = (draft.stored, draft.flavor()) else {
         return Ok(());
     };
@@ -112,7 +112,7 @@ pub(crate) fn flavor_fits_algorithm(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn flavor_fits_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn flavor_fits_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
     match (draft.flavor(), draft.engine()) {
         (Some(flavor), Some(engine))
             if !draft.has("/algorithm/engine/image_url") && !engine.runs_on(flavor.cards() > 0) =>
@@ -123,7 +123,7 @@ pub(crate) fn flavor_fits_engine(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn nodes(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn nodes(draft: &Creation<'_>) -> Result<(), ApiError> {
     let Some(asked) = draft
         .at("/spec/resource/node_count")
         .and_then(Value::as_i64)
@@ -141,7 +141,7 @@ pub(crate) fn nodes(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// `engine.run_user`: no document has a field for the user id of a request; answers carry this one.
-fn run_user(draft: &Draft<'_>) -> Option<Result<u64, String>> {
+fn run_user(draft: &Creation<'_>) -> Option<Result<u64, String>> {
     let value = draft.at("/algorithm/engine/run_user")?;
     let text = match value {
         Value::String(text) if text.is_empty() => return None,
@@ -151,14 +151,14 @@ fn run_user(draft: &Draft<'_>) -> Option<Result<u64, String>> {
     Some(text.parse().map_err(|_| text))
 }
 
-pub(crate) fn user_is_number(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn user_is_number(draft: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(draft) {
         Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn user_at_most(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn user_at_most(draft: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(draft) {
         Some(Ok(id)) if id > 65_535 => {
             Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
@@ -167,14 +167,14 @@ pub(crate) fn user_at_most(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn user_at_least(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn user_at_least(draft: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(draft) {
         Some(Ok(id)) if id < 1000 && !draft.has_pool() => Err(ApiError::of(2855, &["1000"])),
         _ => Ok(()),
     }
 }
 
-fn priority_at_most(draft: &Draft<'_>, highest: i64) -> Result<(), ApiError> {
+fn priority_at_most(draft: &Creation<'_>, highest: i64) -> Result<(), ApiError> {
     match draft.at(PRIORITY).and_then(Value::as_i64) {
         Some(asked) if asked > highest => Err(ApiError::of(
             2816,
@@ -184,18 +184,18 @@ fn priority_at_most(draft: &Draft<'_>, highest: i64) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn priority(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn priority(draft: &Creation<'_>) -> Result<(), ApiError> {
     priority_at_most(draft, 3)
 }
 
-pub(crate) fn priority_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn priority_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
     match draft.has_pool() {
         true => Ok(()),
         false => priority_at_most(draft, 1),
     }
 }
 
-pub(crate) fn highest_priority(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn highest_priority(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.at(PRIORITY) == Some(&3.into()) && !draft.may_prioritise {
         return Err(ApiError::no_permission(
             "modelarts:trainJob:setHighPriority",
@@ -205,7 +205,7 @@ pub(crate) fn highest_priority(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// On a pool of supernodes the service puts 1 where it is left out.
-pub(crate) fn affinity(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn affinity(draft: &Creation<'_>) -> Result<(), ApiError> {
     let affinity = "/spec/schedule_policy/required_affinity";
     let kind = draft.text(&format!("{affinity}/affinity_type"));
     let grouped = kind.filter(|kind| ["hyperinstance", "networkTopology"].contains(kind));
@@ -220,7 +220,7 @@ pub(crate) fn affinity(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// The conditions on nodes that must hold, and those that are wished for.
-fn terms<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn terms<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let policy = "/spec/schedule_policy";
     let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");
     let preferred = format!("{policy}/preferred_affinity/node_affinity");
@@ -229,7 +229,7 @@ fn terms<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     required.chain(preferred.filter_map(|wish| wish.get("preference")))
 }
 
-pub(crate) fn conditions(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn conditions(draft: &Creation<'_>) -> Result<(), ApiError> {
     let lists = terms(draft)
         .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
         .flatten();

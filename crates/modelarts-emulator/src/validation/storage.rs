@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::{
     api::error::ApiError,
     files::obs_path::ObsPath,
-    validation::{Draft, volumes::obs_sources},
+    validation::{Creation, volumes::obs_sources},
 };
 
 const MOST_FILES: usize = 1000;
@@ -18,7 +18,7 @@ const MOST_GIGABYTES: u64 = 5;
 
 /// Every OBS path of the request. Those of a search by files are none: the service takes
 /// `/config/search.yaml` where there is no such bucket.
-fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
+fn all_paths<'a>(draft: &Creation<'a>) -> Vec<&'a str> {
     let mut paths: Vec<&str> = [
         "/algorithm/code_dir",
         "/algorithm/boot_file",
@@ -41,7 +41,7 @@ fn all_paths<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     paths
 }
 
-pub(crate) fn paths(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn paths(draft: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(draft) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
         // An output need not exist yet: its path is checked again when it is written.
@@ -54,7 +54,7 @@ pub(crate) fn paths(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn not_encrypted(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn not_encrypted(draft: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(draft) {
         let Ok(path) = ObsPath::parse(text) else {
             continue;
@@ -67,12 +67,12 @@ pub(crate) fn not_encrypted(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// Where an OBS path of the request lies.
-fn find(draft: &Draft<'_>, pointer: &str) -> Option<io::Result<std::path::PathBuf>> {
+fn find(draft: &Creation<'_>, pointer: &str) -> Option<io::Result<std::path::PathBuf>> {
     let path = ObsPath::parse(draft.text(pointer)?).ok()?;
     Some(draft.terms.obs.existing(&path.relative()))
 }
 
-pub(crate) fn code_dir_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn code_dir_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
     match find(draft, "/algorithm/code_dir") {
         Some(Ok(path)) if path.is_dir() => Ok(()),
         None => Ok(()),
@@ -81,7 +81,7 @@ pub(crate) fn code_dir_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn boot_file_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn boot_file_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
     match find(draft, "/algorithm/boot_file") {
         Some(Ok(path)) if path.is_file() => Ok(()),
         None => Ok(()),
@@ -90,7 +90,7 @@ pub(crate) fn boot_file_exists(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 fn code_dir<T>(
-    draft: &Draft<'_>,
+    draft: &Creation<'_>,
     look: impl FnOnce(&Path) -> Result<T, ApiError>,
 ) -> Result<(), ApiError> {
     match find(draft, "/algorithm/code_dir") {
@@ -99,7 +99,7 @@ fn code_dir<T>(
     }
 }
 
-pub(crate) fn code_dir_few_files(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn code_dir_few_files(draft: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(draft, |path| {
         let files = WalkDir::new(path).into_iter().flatten();
         let files = files.filter(|entry| !entry.file_type().is_dir());
@@ -110,7 +110,7 @@ pub(crate) fn code_dir_few_files(draft: &Draft<'_>) -> Result<(), ApiError> {
     })
 }
 
-pub(crate) fn code_dir_not_deep(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn code_dir_not_deep(draft: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(draft, |path| {
         let deeper = WalkDir::new(path)
             .min_depth(MOST_LEVELS + 1)
@@ -125,7 +125,7 @@ pub(crate) fn code_dir_not_deep(draft: &Draft<'_>) -> Result<(), ApiError> {
     })
 }
 
-pub(crate) fn code_dir_small(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn code_dir_small(draft: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(draft, |path| {
         let bytes: u64 = WalkDir::new(path)
             .into_iter()
@@ -142,7 +142,7 @@ pub(crate) fn code_dir_small(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// An input is a directory that is there, not a single file.
-pub(crate) fn inputs_exist(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn inputs_exist(draft: &Creation<'_>) -> Result<(), ApiError> {
     for input in draft.list("/algorithm/inputs") {
         let text = input.pointer("/remote/obs/obs_url").and_then(Value::as_str);
         let Some(path) = text.and_then(|text| ObsPath::parse(text).ok()) else {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     files::container_path,
-    validation::{Draft, creation::text_of},
+    validation::{Creation, creation::text_of},
 };
 
 const KINDS: [(&str, &str); 3] = [
@@ -35,7 +35,7 @@ struct Mount<'a> {
     place: Option<&'a str>,
 }
 
-fn mounts<'a>(draft: &Draft<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
+fn mounts<'a>(draft: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
     let volumes = draft.list("/spec/volumes").iter();
     volumes.flat_map(|volume| {
         let kinds = KINDS.into_iter().filter(|(kind, _)| given(volume, kind));
@@ -52,17 +52,17 @@ fn mounts<'a>(draft: &Draft<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
     })
 }
 
-fn places<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+fn places<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     mounts(draft).filter_map(|mount| mount.place)
 }
 
 /// The OBS paths of volumes.
-pub(crate) fn obs_sources<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+pub(crate) fn obs_sources<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let mounts = mounts(draft).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)
 }
 
-pub(crate) fn one_kind(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn one_kind(draft: &Creation<'_>) -> Result<(), ApiError> {
     for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
         if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
             return broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
@@ -72,7 +72,7 @@ pub(crate) fn one_kind(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// NFS volumes need nothing: no document says so.
-pub(crate) fn path(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn path(draft: &Creation<'_>) -> Result<(), ApiError> {
     let lacks =
         |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
     match mounts(draft).find(lacks) {
@@ -81,18 +81,18 @@ pub(crate) fn path(draft: &Draft<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn has_nfs(draft: &Draft<'_>) -> bool {
+fn has_nfs(draft: &Creation<'_>) -> bool {
     mounts(draft).any(|mount| mount.kind == "nfs")
 }
 
-pub(crate) fn nfs_needs_pool(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn nfs_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
     if has_nfs(draft) && !draft.has_tasks() && !draft.has_pool() {
         return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
     }
     Ok(())
 }
 
-pub(crate) fn at_most_8(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn at_most_8(draft: &Creation<'_>) -> Result<(), ApiError> {
     if draft.list("/spec/volumes").len() > MOST {
         return broken(format_args!(" must have at most {MOST} elements"));
     }
@@ -100,7 +100,7 @@ pub(crate) fn at_most_8(draft: &Draft<'_>) -> Result<(), ApiError> {
 }
 
 /// A bucket is no file system.
-pub(crate) fn once(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn once(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
     for mount in mounts(draft).filter(|mount| mount.kind != "obs") {
         if let Some(source) = mount.source
@@ -112,7 +112,7 @@ pub(crate) fn once(draft: &Draft<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn different_places(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
     match places(draft).find(|place| !seen.insert(*place)) {
         Some(place) => broken(format_args!(" must mount one volume at {place}")),
@@ -132,18 +132,18 @@ const PLATFORM: [&str; 6] = [
     "/home/ma-user/modelarts/log",
 ];
 
-fn none_at(draft: &Draft<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
+fn none_at(draft: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
     match places(draft).find(|place| taken(place)) {
         Some(place) => broken(format_args!(" must not be mounted at {place}")),
         None => Ok(()),
     }
 }
 
-pub(crate) fn default_mount(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn default_mount(draft: &Creation<'_>) -> Result<(), ApiError> {
     none_at(draft, |place| DEFAULT_MOUNTS.contains(&place))
 }
 
-pub(crate) fn path_plain(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn path_plain(draft: &Creation<'_>) -> Result<(), ApiError> {
     none_at(draft, |place| container_path::plain(place).is_err())
 }
 
@@ -152,11 +152,11 @@ pub(crate) fn hides_platform(place: &str) -> bool {
     PLATFORM.contains(&place.trim_end_matches('/'))
 }
 
-pub(crate) fn over_home(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn over_home(draft: &Creation<'_>) -> Result<(), ApiError> {
     none_at(draft, hides_platform)
 }
 
-pub(crate) fn over_channel(draft: &Draft<'_>) -> Result<(), ApiError> {
+pub(crate) fn over_channel(draft: &Creation<'_>) -> Result<(), ApiError> {
     let channels = ["/algorithm/inputs", "/algorithm/outputs"];
     let channels = channels.into_iter().flat_map(|list| draft.list(list));
     let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use modelarts_emulator::{
-    Builder, Choices, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds,
+    Builder, Quirks, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds,
 };
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::support::Site;
 
 /// Jobs run for two hours.
 async fn site(choices: &[&str]) -> Site {
-    let mut all = Choices::default();
+    let mut all = Quirks::default();
     for choice in choices {
         all.set(choice).unwrap();
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, query::decode},
     catalog::quirks::EventsOffset,
-    clock::Moment,
+    clock::Timestamp,
     job::{event::Event, view},
 };
 
@@ -22,7 +22,7 @@ pub(crate) struct EventQuery {
     skip: usize,
     limit: usize,
     descending: bool,
-    window: Option<(Moment, Moment)>,
+    window: Option<(Timestamp, Timestamp)>,
     level: Option<String>,
     source: Option<String>,
     pattern: Option<String>,
@@ -69,8 +69,8 @@ impl EventQuery {
                         _ => return None,
                     }
                 }
-                "start_time" => start = Some(Moment::parse_millis(&value)?.whole_second()),
-                "end_time" => end = Some(Moment::parse_millis(&value)?.whole_second()),
+                "start_time" => start = Some(Timestamp::parse_millis(&value)?.whole_second()),
+                "end_time" => end = Some(Timestamp::parse_millis(&value)?.whole_second()),
                 "level" if ["Info", "Warning", "Error"].contains(&value.as_str()) => {
                     read.level = Some(value)
                 }

@@ -5,10 +5,10 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
-    clock::Moment,
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    clock::Timestamp,
     handlers::{
-        call::{Call, Outcome, ok},
+        call::{ApiCall, ApiResult, ok},
         jobs::logs,
     },
     job::state::State,
@@ -30,7 +30,7 @@ enum Status {
 
 impl Status {
     /// The container must live until the image is saved. Running records have whole seconds.
-    fn of(call: &Call<'_>, job: &Job, image: &SavedImage, now: Moment) -> Self {
+    fn of(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> Self {
         let done = image.created.plus(call.core.timing.saving_image);
         let run = job.records.get(image.run);
         let gone = run.and_then(|run| run.end.as_ref()).map(|end| end.at);
@@ -75,7 +75,7 @@ fn render(image: &SavedImage, status: Status) -> Value {
 
 /// A member of 1 to `most` characters: these letters, digits, hyphens, underscores and dots.
 fn word<'a>(
-    body: &Field<'a>,
+    body: &JsonField<'a>,
     name: &str,
     most: usize,
     (letters, is_letter): (&str, fn(&u8) -> bool),
@@ -91,10 +91,10 @@ fn word<'a>(
 
 /// Any job can be saved while it runs: on the service one without `runtime_type` was
 /// (SOURCES.md, D-116).
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     call.read(|_| ())?;
     let body = call.json()?;
-    let body = Field::root(&body);
+    let body = JsonField::root(&body);
     let lower = (
         "lower-case letters",
         u8::is_ascii_lowercase as fn(&u8) -> bool,
@@ -135,11 +135,11 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
         job.images.insert(task, image);
         Ok(shown)
     })??;
-    Ok(Answer::json(StatusCode::CREATED, shown))
+    Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
 /// The last saving of the task's container.
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {
         let image = job.images.get(call.id("task_id"))?;

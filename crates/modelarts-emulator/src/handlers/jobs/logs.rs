@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use crate::{
-    api::{error::ApiError, response::Answer},
-    handlers::call::{Call, Outcome, bad_param, ok},
+    api::{error::ApiError, response::ApiResponse},
+    handlers::call::{ApiCall, ApiResult, bad_param, ok},
     job::request::LogExport,
     logs::{index::page, lines::Wanted},
     runner::{LogTail, Worker},
@@ -19,7 +19,7 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The worker that the path names.
-pub(crate) fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
+pub(crate) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
     let worker = Worker::all(call.job_id(), &request).find(|worker| worker.task() == task);
@@ -29,7 +29,7 @@ pub(crate) fn worker(call: &Call<'_>) -> Result<Worker, ApiError> {
 }
 
 /// Refuses what has been cleared away.
-fn kept(call: &Call<'_>, worker: &Worker) -> Result<(), ApiError> {
+fn kept(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let ended = call.read(|job| job.ended)?;
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
@@ -39,7 +39,7 @@ fn kept(call: &Call<'_>, worker: &Worker) -> Result<(), ApiError> {
 }
 
 /// The end of the worker's log, unless it has been cleared away.
-async fn tail(call: &Call<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
+async fn tail(call: &ApiCall<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
     kept(call, &worker)?;
     let tail = call.core.runner.log_tail(worker, limit).await;
     tail.map_err(unreadable)
@@ -50,11 +50,11 @@ fn unreadable(error: std::io::Error) -> ApiError {
 }
 
 /// ModelArts.2776 and 2777, "not ready": a 204 has no body to say so.
-fn not_ready() -> Outcome {
-    Ok(Answer::empty(StatusCode::NO_CONTENT))
+fn not_ready() -> ApiResult {
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) async fn preview(call: &Call<'_>) -> Outcome {
+pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     let Some(tail) = tail(call, worker(call)?, MAX_PREVIEW).await? else {
         return not_ready();
     };
@@ -73,7 +73,7 @@ pub(crate) async fn preview(call: &Call<'_>) -> Outcome {
 }
 
 /// A link that needs no signature and works for five minutes.
-pub(crate) async fn link(call: &Call<'_>) -> Outcome {
+pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     if tail(call, worker.clone(), 0).await?.is_none() {
         return Err(ApiError::of(2818, &[]));
@@ -90,7 +90,7 @@ pub(crate) async fn link(call: &Call<'_>) -> Outcome {
 
 /// Some lines, from a line on. Lines are named by their number. No document bounds their length; no
 /// more is given than in a preview, so there may be fewer lines than were asked for.
-pub(crate) async fn lines(call: &Call<'_>) -> Outcome {
+pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;
     let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
@@ -130,7 +130,7 @@ pub(crate) async fn lines(call: &Call<'_>) -> Outcome {
     }))
 }
 
-pub(crate) fn metrics(call: &Call<'_>) -> Outcome {
+pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     match call.core.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),

@@ -16,24 +16,24 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     catalog::quirks::{DeleteActive, StopAgain, UnknownAction},
     execution::driver,
     handlers::{
         algorithms,
-        call::{Call, Outcome, bad_param, ok},
+        call::{ApiCall, ApiResult, bad_param, ok},
         jobs::{events::EventQuery, search::Search},
         naming,
     },
     job::{
         event::{Event, EventKind, Level},
         request::JobRequest,
-        state::{State, Stop},
+        state::{State, StopReason},
         view::{self, UserName},
     },
     store::Job,
     validation::{
-        self, Draft,
+        self, Creation,
         fields::{Fate, Line, Need, Type},
         is_name,
     },
@@ -42,7 +42,7 @@ use crate::{
 /// Most jobs of one batch deletion.
 const MOST_AT_ONCE: usize = 100;
 
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     if !call.user.authorized {
         return Err(ApiError::of(2785, &[]));
     }
@@ -55,7 +55,7 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
         Some(id) => algorithms::find(call, id)?,
         None => None,
     };
-    let mut draft = Draft {
+    let mut draft = Creation {
         body: &body,
         terms: &call.core.terms,
         stored: stored.as_ref(),
@@ -91,20 +91,20 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
-    let answer = naming(Answer::json(StatusCode::CREATED, shown), &ignored);
+    let answer = naming(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
     call.core
         .spawn(driver::drive(Arc::clone(call.core), id, place));
     Ok(answer)
 }
 
-pub(crate) fn list(call: &Call<'_>) -> Outcome {
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let search = Search::read(&call.json()?, &call.core.choices, now)?;
     let render = |job: &Job| view::job(job, UserName::Known(&job.user_name), now);
     ok(search.answer(&call.core.store, &call.user.project_id, render)?)
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     ok(call.read(|job| view::job(job, UserName::Known(&job.user_name), now))?)
 }
@@ -131,7 +131,7 @@ const CHANGES: &[Line] = &[
 
 /// Changes the description at any time, the priority while the job waits. The other members are
 /// only shown.
-pub(crate) fn change(call: &Call<'_>) -> Outcome {
+pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     validation::against(CHANGES, &body)?;
     let ignored = validation::ignored_of(CHANGES, &body, call.core.terms.strict)?;
@@ -189,22 +189,25 @@ pub(crate) fn change(call: &Call<'_>) -> Outcome {
             .scheduler
             .set_priority(call.job_id(), moved, preemptible);
     }
-    Ok(naming(Answer::json(StatusCode::OK, Value::Null), &ignored))
+    Ok(naming(
+        ApiResponse::json(StatusCode::OK, Value::Null),
+        &ignored,
+    ))
 }
 
 /// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
-pub(crate) fn delete(call: &Call<'_>) -> Outcome {
+pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let active = call.read(|job| !job.state.is_final())?;
     if active && call.core.choices.delete_active == DeleteActive::Refuses {
         return Err(ApiError::invalid_parameter(
             "the job has not ended: stop it before it is deleted",
         ));
     }
-    take_away(call, call.job_id());
-    Ok(Answer::json(StatusCode::ACCEPTED, json!("")))
+    delete_job(call, call.job_id());
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, json!("")))
 }
 
-fn take_away(call: &Call<'_>, id: &str) {
+fn delete_job(call: &ApiCall<'_>, id: &str) {
     let now = call.now();
     let first = call.core.store.update(id, |job| {
         let first = !job.deleted;
@@ -212,7 +215,7 @@ fn take_away(call: &Call<'_>, id: &str) {
             job.deleted = true;
             job.note(EventKind::Deleted, now);
             job.advance(State::Terminating, now);
-            job.ask_to_stop(Stop::Deleted);
+            job.ask_to_stop(StopReason::Deleted);
         }
         first
     });
@@ -223,9 +226,9 @@ fn take_away(call: &Call<'_>, id: &str) {
 }
 
 /// All or none: the first that is not there, or in another workspace, is the answer.
-pub(crate) fn batch_delete(call: &Call<'_>) -> Outcome {
+pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let jobs = Field::root(&body).required("jobs")?;
+    let jobs = JsonField::root(&body).required("jobs")?;
     let items = jobs.items()?;
     if items.is_empty() || items.len() > MOST_AT_ONCE {
         return Err(jobs.must(format!("have 1 to {MOST_AT_ONCE} elements")));
@@ -256,14 +259,14 @@ pub(crate) fn batch_delete(call: &Call<'_>) -> Outcome {
         ids.push(id);
     }
     for id in ids {
-        take_away(call, &id);
+        delete_job(call, &id);
     }
-    Ok(Answer::empty(StatusCode::ACCEPTED))
+    Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
-pub(crate) fn stop(call: &Call<'_>) -> Outcome {
+pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let body = Field::root(&body);
+    let body = JsonField::root(&body);
     let action = body.required("action_type")?.text()?;
     call.read(|_| ())?;
     if action == "restart" {
@@ -290,13 +293,13 @@ pub(crate) fn stop(call: &Call<'_>) -> Outcome {
             return Err(ApiError::not_terminable());
         }
         job.advance(State::Terminating, now);
-        job.ask_to_stop(Stop::ByUser);
+        job.ask_to_stop(StopReason::ByUser);
         Ok(view::job(job, UserName::Known(&job.user_name), now))
     })??;
-    Ok(Answer::json(StatusCode::ACCEPTED, shown))
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
 }
 
-pub(crate) fn events(call: &Call<'_>) -> Outcome {
+pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
     let query = EventQuery::read(call.query, call.core.choices.events_offset)?;
     call.read(|_| ())?;
     let events = call.core.store.events(call.job_id())?;
@@ -305,7 +308,7 @@ pub(crate) fn events(call: &Call<'_>) -> Outcome {
 }
 
 /// A bare list.
-pub(crate) fn tasks(call: &Call<'_>) -> Outcome {
+pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.schedule_count)
@@ -318,7 +321,7 @@ pub(crate) fn tasks(call: &Call<'_>) -> Outcome {
 }
 
 /// From the events: what happened between the queue and the end, once for each scheduling.
-pub(crate) fn stages(call: &Call<'_>) -> Outcome {
+pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
     let id = call.job_id();
     call.read(|_| ())?;
     let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
@@ -366,7 +369,7 @@ pub(crate) fn stages(call: &Call<'_>) -> Outcome {
     ok(json!({"total_count": records.len(), "running_records": records}))
 }
 
-pub(crate) fn name(call: &Call<'_>) -> Outcome {
+pub(crate) fn name(call: &ApiCall<'_>) -> ApiResult {
     let name = call.param("job_name")?.unwrap_or_default();
     if !is_name(&name) {
         return Err(bad_param("job_name"));

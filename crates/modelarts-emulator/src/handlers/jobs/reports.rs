@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     handlers::{
-        call::{Call, Outcome},
+        call::{ApiCall, ApiResult},
         jobs::logs,
     },
     job::event::{EventKind, Level, Source},
@@ -17,7 +17,7 @@ const TRAINING_EVENT: &str = "training-event";
 const LONGEST: usize = 256;
 
 /// The event is one of the job's. No document has a text for it: this one is the task and the type.
-pub(crate) fn add(call: &Call<'_>) -> Outcome {
+pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {
         return Err(ApiError::invalid_parameter(format!(
@@ -25,7 +25,7 @@ pub(crate) fn add(call: &Call<'_>) -> Outcome {
         )));
     }
     let body = call.json()?;
-    let event = match Field::root(&body).get("type")? {
+    let event = match JsonField::root(&body).get("type")? {
         Some(field) => field.up_to(LONGEST)?,
         None => "",
     };
@@ -42,5 +42,5 @@ pub(crate) fn add(call: &Call<'_>) -> Outcome {
             now,
         );
     })?;
-    Ok(Answer::empty(StatusCode::OK))
+    Ok(ApiResponse::empty(StatusCode::OK))
 }

@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field},
-    catalog::quirks::{Choices, JobsCount, JobsOffset},
-    clock::Moment,
+    api::{error::ApiError, json_field::JsonField},
+    catalog::quirks::{JobsCount, JobsOffset, Quirks},
+    clock::Timestamp,
     handlers::jobs,
     job::{state::PHASES, view},
     runner::process::environment::{self, Host},
     store::{
-        Job, Store,
+        Job, JobStore,
         listing::{Key, Selection, Test},
     },
 };
@@ -63,8 +63,8 @@ impl Named {
 
 impl Search {
     /// Reads a body.
-    pub(crate) fn read(body: &Value, choices: &Choices, now: Moment) -> Result<Self, ApiError> {
-        let body = Field::root(body);
+    pub(crate) fn read(body: &Value, choices: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
+        let body = JsonField::root(body);
         no_nulls(&body)?;
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
             let Some(field) = body.get(name)? else {
@@ -126,7 +126,7 @@ impl Search {
     /// The answer over the jobs of a project.
     pub(crate) fn answer(
         &self,
-        store: &Store,
+        store: &JobStore,
         project: &str,
         render: impl Fn(&Job) -> Value,
     ) -> Result<Value, ApiError> {
@@ -171,7 +171,7 @@ impl Search {
 
 /// Refuses what the description declares without null: each member of a search, and of its tags.
 /// Filters are taken as they come, with less than it asks for.
-fn no_nulls(body: &Field<'_>) -> Result<(), ApiError> {
+fn no_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
         members.extend(tag.members()?);
@@ -183,7 +183,7 @@ fn no_nulls(body: &Field<'_>) -> Result<(), ApiError> {
 }
 
 /// `tags`: a key may be there once. None of its values, or only an empty one, is any.
-fn tags(body: &Field<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
+fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in jobs::tags::wanted(body)? {
         if read.iter().any(|(known, _)| known == key) {
@@ -199,14 +199,14 @@ fn tags(body: &Field<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
 }
 
 /// `host_ips`.
-fn addresses(body: &Field<'_>) -> Result<Vec<IpAddr>, ApiError> {
+fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     let given = body.items_of("host_ips")?;
     if given.len() > MAX_HOSTS {
         return Err(body
             .required("host_ips")?
             .must(format!("have at most {MAX_HOSTS} elements")));
     }
-    let read = |field: &Field<'_>| {
+    let read = |field: &JsonField<'_>| {
         let address = field.text()?.parse();
         address.map_err(|_| field.must("be an IPv4 or IPv6 address"))
     };
@@ -214,12 +214,13 @@ fn addresses(body: &Field<'_>) -> Result<Vec<IpAddr>, ApiError> {
 }
 
 /// Searches by tags or hosts look at 31 days: those of `create_time`, or the last ones.
-fn limit_span(selection: &mut Selection, now: Moment) -> Result<(), ApiError> {
-    let before = |end: Moment| Moment::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
+fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
+    let before =
+        |end: Timestamp| Timestamp::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
     match (selection.from, selection.to) {
         (None, to) => selection.from = Some(before(to.unwrap_or(now))),
         (Some(from), None) => {
-            selection.to = Some(Moment::from_millis(
+            selection.to = Some(Timestamp::from_millis(
                 from.millis().saturating_add(MAX_SPAN_MILLIS),
             ));
         }
@@ -236,7 +237,7 @@ fn limit_span(selection: &mut Selection, now: Moment) -> Result<(), ApiError> {
 }
 
 /// Adds one filter, unless all its values are blank: the documented example sends such ones.
-fn add(filter: &Field<'_>, selection: &mut Selection) -> Result<(), ApiError> {
+fn add(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
     if UNEXPLAINED.contains(&key_text) {
         return unexplained(filter, key_text);
@@ -290,7 +291,7 @@ const UNEXPLAINED: [&str; 4] = [
 ];
 
 /// Blank values are no condition, here either.
-fn unexplained(filter: &Field<'_>, key: &str) -> Result<(), ApiError> {
+fn unexplained(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
     for value in filter.items_of("value")? {
         if !value.text()?.is_empty() {
             return Err(ApiError::not_modelled(format!("searches by {key}")));
@@ -305,7 +306,7 @@ fn between(values: &[String], selection: &mut Selection) -> Result<(), ApiError>
         if text.is_empty() {
             Ok(None)
         } else {
-            Moment::parse(text)
+            Timestamp::parse(text)
                 .map(Some)
                 .ok_or_else(|| ApiError::filter_value(text))
         }

@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::Field, response::Answer},
-    handlers::call::{Call, Outcome, ok},
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    handlers::call::{ApiCall, ApiResult, ok},
     store::tags::Tagged,
 };
 
@@ -16,9 +16,9 @@ const MOST: usize = 10;
 
 /// `tags` of a body: keys of 1 to 128 characters with the members that `values` reads.
 fn tags<'a, T>(
-    root: &Field<'a>,
+    root: &JsonField<'a>,
     least: usize,
-    values: impl Fn(&Field<'a>) -> Result<T, ApiError>,
+    values: impl Fn(&JsonField<'a>) -> Result<T, ApiError>,
 ) -> Result<Vec<(&'a str, T)>, ApiError> {
     let list = root.items_of("tags")?;
     if !(least..=MOST).contains(&list.len()) {
@@ -43,9 +43,9 @@ fn show_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
 }
 
 /// The value of a key that is there already is replaced. 204, with no body.
-pub(crate) fn create(call: &Call<'_>) -> Outcome {
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let given = tags(&Field::root(&body), 1, |tag| tag.text_of("value"))?;
+    let given = tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
     let keys: BTreeSet<&str> = given.iter().map(|(key, _)| *key).collect();
     if keys.len() < given.len() {
         return Err(ApiError::invalid_parameter("tags must have different keys"));
@@ -56,12 +56,12 @@ pub(crate) fn create(call: &Call<'_>) -> Outcome {
             job.tags.insert((*key).to_owned(), value);
         }
     })?;
-    Ok(Answer::empty(StatusCode::NO_CONTENT))
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn delete(call: &Call<'_>) -> Outcome {
+pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let given = tags(&Field::root(&body), 0, |tag| tag.text_of("value"))?;
+    let given = tags(&JsonField::root(&body), 0, |tag| tag.text_of("value"))?;
     call.update(|job| {
         for (key, value) in &given {
             let fits = |own: &String| value.is_none_or(|value| value == own);
@@ -70,15 +70,15 @@ pub(crate) fn delete(call: &Call<'_>) -> Outcome {
             }
         }
     })?;
-    Ok(Answer::empty(StatusCode::NO_CONTENT))
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": call.read(|job| show_tags(&job.tags))?}))
 }
 
 /// All keys with all their values; limit and offset count keys.
-pub(crate) fn list(call: &Call<'_>) -> Outcome {
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let found = call
@@ -93,7 +93,7 @@ pub(crate) fn list(call: &Call<'_>) -> Outcome {
 }
 
 /// `tags` of a search.
-pub(crate) fn wanted<'a>(root: &Field<'a>) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
+pub(crate) fn wanted<'a>(root: &JsonField<'a>) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
     tags(root, 0, |tag| {
         let values = tag.items_of("values")?;
         if values.len() > MOST {
@@ -105,11 +105,11 @@ pub(crate) fn wanted<'a>(root: &Field<'a>) -> Result<Vec<(&'a str, Vec<&'a str>)
 
 /// Jobs by tags: values of a key are alternatives, keys all have to fit, a key without values has
 /// to be there. With the jobs themselves, or only their number.
-pub(crate) fn find(call: &Call<'_>, with_jobs: bool) -> Outcome {
+pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let body = call.json()?;
-    let root = Field::root(&body);
+    let root = JsonField::root(&body);
     let wanted = wanted(&root)?;
     let workspace = root.text_of("workspace_id")?;
     let untagged = root

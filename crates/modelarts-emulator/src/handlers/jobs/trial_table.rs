@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    clock::Moment,
+    clock::Timestamp,
     store::Job,
     tuning::trial::{Report, Trial, TrialStatus},
 };
 
 /// The header and the rows of all trials (ShowAutoSearchTrials).
-pub(crate) fn all(job: &Job, now: Moment) -> (Value, Vec<Value>) {
+pub(crate) fn all(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let names = names(job);
     let before = [
         "",
@@ -109,7 +109,7 @@ fn pid(trial: &Trial) -> Value {
     json!(trial.pid.map(|pid| pid.to_string()).unwrap_or_default())
 }
 
-fn seconds(trial: &Trial, until: Moment) -> Value {
+fn seconds(trial: &Trial, until: Timestamp) -> Value {
     json!(until.seconds_since(trial.started).to_string())
 }
 

@@ -4,20 +4,20 @@ use serde_json::json;
 
 use crate::{
     api::error::ApiError,
-    handlers::call::{Call, Outcome, ok},
+    handlers::call::{ApiCall, ApiResult, ok},
     tuning::{self, TrialStatus},
 };
 
 /// Rows on a page when the request does not say, as in the documented example.
 const PAGE: usize = 50;
 
-pub(crate) fn algorithms() -> Outcome {
+pub(crate) fn algorithms() -> ApiResult {
     let rows = tuning::documented();
     ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
 }
 
 /// A page of the table; empty for a job that does not search.
-pub(crate) fn list(call: &Call<'_>) -> Outcome {
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = match call.number("limit", 0..=usize::MAX, 0)? {
         0 => PAGE,
         limit => limit,
@@ -45,7 +45,7 @@ fn unknown(trial: &str) -> ApiError {
     ApiError::invalid_parameter(format!("trial_id {trial} is not a trial of the job"))
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Outcome {
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let table = call.read(|job| {
         let trial = job.trials.iter().find(|trial| trial.id == id);
@@ -55,7 +55,7 @@ pub(crate) fn show(call: &Call<'_>) -> Outcome {
 }
 
 /// Asks the trial to end. It does so a moment later, and the search goes on.
-pub(crate) fn stop(call: &Call<'_>) -> Outcome {
+pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let asked = call.update(|job| {
         let trial = job.trials.iter_mut().find(|trial| trial.id == id)?;
@@ -72,7 +72,7 @@ pub(crate) fn stop(call: &Call<'_>) -> Outcome {
 }
 
 /// One row for each parameter, once there are two trials with a reward.
-pub(crate) fn analysis(call: &Call<'_>) -> Outcome {
+pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let (names, trials) = call.read(|job| {
         let names = job
             .request
@@ -93,7 +93,7 @@ pub(crate) fn analysis(call: &Call<'_>) -> Outcome {
 }
 
 /// Where the picture lies, once it is drawn: when the search has ended.
-pub(crate) fn picture(call: &Call<'_>) -> Outcome {
+pub(crate) fn picture(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {
         let tuning = job.request.tuning.as_ref();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::{
     catalog::flavors,
-    files::container_path::{HomePath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
+    files::container_path::{ContainerPath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
     job::request::{Access, JobRequest},
     runner::{Worker, process::process_table::RUN},
 };
@@ -28,8 +28,8 @@ pub(crate) fn variables(
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&of.job_id, &of.request, of.index);
     let hosts = hosts(of);
-    let at = |path: &HomePath| path.below(worker).into_os_string();
-    let fixed = |path: &'static str| at(&HomePath::fixed(path));
+    let at = |path: &ContainerPath| path.below(worker).into_os_string();
+    let fixed = |path: &'static str| at(&ContainerPath::fixed(path));
     let text = |text: &str| OsString::from(text);
     let nodes = hosts.get(request.role()).map_or(0, Vec::len);
     let job_dir = at(&request.job_dir());

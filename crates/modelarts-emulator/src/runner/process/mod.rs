@@ -27,12 +27,12 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Sleep,
     files::{
-        confined_dir::{self, Confined, Stray},
-        container_path::HomePath,
+        confined_dir::{self, ConfinedDir, OnEscape},
+        container_path::ContainerPath,
         obs_path::ObsPath,
     },
     job::{
-        channel::{Channel, Place, Volume, VolumeSource},
+        channel::{Channel, DataSource, Volume, VolumeSource},
         request::Start,
     },
     metrics::usage::{Meter, Usage},
@@ -40,7 +40,7 @@ use crate::{
         LogTail, Run, Runner, Worker,
         process::{
             log_pump::Pump,
-            orphans::Leftovers,
+            orphans::OrphanRecord,
             process_table::ProcessTable,
             python::python3,
             run::{NeverStarted, ProcessRun, Pumps, Remains},
@@ -58,7 +58,7 @@ pub(crate) struct ProcessRunner {
     processes: Arc<ProcessTable>,
     watchdog: Watchdog,
     pumps: Pumps,
-    leftovers: Leftovers,
+    leftovers: OrphanRecord,
     meter: Arc<Meter>,
 }
 
@@ -69,7 +69,7 @@ const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model o
 /// Settings of the runner.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) obs: Confined,
+    pub(crate) obs: ConfinedDir,
     /// `<id>/<version id>` are data sets in here.
     pub(crate) datasets: Option<PathBuf>,
     /// `<server>/<path>` are file systems in here.
@@ -93,7 +93,7 @@ impl ProcessRunner {
             watchdog: Watchdog::new(processes.mark(), settings.temporary.clone()),
             settings,
             pumps: Pumps::default(),
-            leftovers: Leftovers::end_all(data_dir, &processes)?,
+            leftovers: OrphanRecord::end_all(data_dir, &processes)?,
             processes,
             meter: Arc::default(),
         })
@@ -102,27 +102,27 @@ impl ProcessRunner {
     fn copy_in(
         &self,
         worker: &Worker,
-        from: &Place,
-        to: &HomePath,
+        from: &DataSource,
+        to: &ContainerPath,
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
         let (root, path) = self.find(from)?;
         let to = (&directory, to.relative());
-        confined_dir::copy((&root, &path), to, Stray::Refuse, interrupt)?;
+        confined_dir::copy((&root, &path), to, OnEscape::Refuse, interrupt)?;
         Ok(())
     }
 
     /// Where the data of a channel lies on this machine.
-    fn find(&self, place: &Place) -> io::Result<(Confined, PathBuf)> {
+    fn find(&self, place: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
         match place {
-            Place::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
-            Place::DataSet { id, version } => {
+            DataSource::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
+            DataSource::DataSet { id, version } => {
                 let Some(root) = &self.settings.datasets else {
                     return Err(io::Error::other("there are no data sets"));
                 };
                 let below = Path::new(id).join(version.as_deref().unwrap_or_default());
-                Ok((Confined::create(root)?, below))
+                Ok((ConfinedDir::create(root)?, below))
             }
         }
     }
@@ -139,7 +139,7 @@ impl ProcessRunner {
         let left_out = confined_dir::copy(
             (&directory, output.local_dir.relative()),
             (&root, &path),
-            Stray::Skip,
+            OnEscape::Skip,
             interrupt,
         )?;
         for sentence in left_out {
@@ -153,13 +153,13 @@ impl ProcessRunner {
     }
 
     /// Puts what a volume holds to where the job sees it.
-    fn mount(&self, directory: &Confined, volume: &Volume) -> io::Result<()> {
+    fn mount(&self, directory: &ConfinedDir, volume: &Volume) -> io::Result<()> {
         let real = match &volume.source {
             VolumeSource::Obs(path) => self.settings.obs.directory(&path.relative())?,
             VolumeSource::Nfs(server) => {
                 let (server, path) = server.split_once(':').unwrap_or((server, ""));
                 let below = Path::new(server).join(path.trim_start_matches('/'));
-                Confined::create(&self.settings.nfs)?.directory(&below)?
+                ConfinedDir::create(&self.settings.nfs)?.directory(&below)?
             }
         };
         let place = volume.local_path.trim_matches('/');
@@ -176,7 +176,7 @@ impl ProcessRunner {
         }
     }
 
-    fn venv(directory: &Confined) -> PathBuf {
+    fn venv(directory: &ConfinedDir) -> PathBuf {
         directory.root().join("venv")
     }
 
@@ -255,7 +255,7 @@ impl ProcessRunner {
             self.leftovers.note(group);
         }
         // If it has been killed already, its end will be noticed.
-        let _ = starter.write_all(start_gate::WORD);
+        let _ = starter.write_all(start_gate::GO);
         self.pumps.begin(worker.log_name(), pump.clone(), group);
         Ok(ProcessRun::new(
             child,
@@ -316,7 +316,7 @@ impl Runner for ProcessRunner {
             None => Ok(()),
             Some(code_dir) => runner.copy_in(
                 &worker,
-                &Place::Obs(code_dir.clone()),
+                &DataSource::Obs(code_dir.clone()),
                 &worker.request.code_copy(),
                 &interrupt,
             ),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal};
 
 use crate::{
-    files::confined_dir::Confined,
+    files::confined_dir::ConfinedDir,
     runner::process::{
         process_group,
         process_table::{ProcessTable, Stat},
@@ -21,12 +21,12 @@ use crate::{
 
 /// The directory of the records.
 #[derive(Clone, Debug)]
-pub(crate) struct Leftovers(PathBuf);
+pub(crate) struct OrphanRecord(PathBuf);
 
-impl Leftovers {
+impl OrphanRecord {
     /// Ends what is on record, and begins anew.
     pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
-        let directory = Confined::create(&data_dir.join("running"))?;
+        let directory = ConfinedDir::create(&data_dir.join("running"))?;
         let directory = directory.root().to_owned();
         for entry in fs::read_dir(&directory)?.flatten() {
             let group = entry.file_name().to_string_lossy().parse().ok();
@@ -127,7 +127,7 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         let mut left = sleeping(own.path());
         let mut foreign = sleeping(other.path());
-        Leftovers::end_all(own.path(), &ProcessTable::new(own.path())).unwrap();
+        OrphanRecord::end_all(own.path(), &ProcessTable::new(own.path())).unwrap();
         assert_eq!(left.wait().unwrap().signal(), Some(9));
         assert!(foreign.try_wait().unwrap().is_none());
         foreign.kill().unwrap();

@@ -15,7 +15,7 @@ use crate::{
     runner::{
         Exit, Run, Worker,
         process::{
-            log_pump::Pump, orphans::Leftovers, process_group, process_table::ProcessTable,
+            log_pump::Pump, orphans::OrphanRecord, process_group, process_table::ProcessTable,
             watchdog::Watchdog,
         },
     },
@@ -54,7 +54,7 @@ pub(crate) struct Remains {
     pub(crate) run: OsString,
     pub(crate) processes: Arc<ProcessTable>,
     pub(crate) watchdog: Watchdog,
-    pub(crate) leftovers: Leftovers,
+    pub(crate) leftovers: OrphanRecord,
     /// See [`Worker::log_name`].
     pub(crate) name: String,
     pub(crate) pumps: Pumps,

@@ -8,7 +8,7 @@ use std::path::Path;
 use tokio::process::Command;
 
 /// What the shell reads.
-pub(crate) const WORD: &[u8] = b"go\n";
+pub(crate) const GO: &[u8] = b"go\n";
 
 /// Variables that the shell sets by itself, and the one that it reads the word into.
 const OF_THE_SHELL: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
@@ -68,7 +68,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_starts_before_the_word() {
-        for (word, output) in [(WORD, "one two\n"), (b"go", ""), (b"", "")] {
+        for (word, output) in [(GO, "one two\n"), (b"go", ""), (b"", "")] {
             let said = said(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
             assert_eq!(said, (output.to_owned(), !output.is_empty()));
         }
@@ -87,7 +87,7 @@ mod tests {
             let variables = given
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()));
-            let (text, ended) = said(WORD, &["/usr/bin/env", "-0"], &variables.collect()).await;
+            let (text, ended) = said(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
             let mut seen: Vec<&str> = text.split_terminator('\0').collect();
             seen.sort_unstable();
             let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();

@@ -21,13 +21,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
-    clock::{Clock, Moment, Sleep},
-    files::{confined_dir::Confined, obs_path::ObsPath},
+    clock::{Clock, Sleep, Timestamp},
+    files::{confined_dir::ConfinedDir, obs_path::ObsPath},
     metrics::{Metrics, usage::Usage},
     runner::{
         Exit, LogTail, Run, Runner, Worker, capped_log,
         simulated::{
-            plan::Plan,
+            plan::RunPlan,
             script::{RunFault, Script},
         },
         worker_files::WorkerFiles,
@@ -43,7 +43,7 @@ struct Shared {
     script: Script,
     clock: Arc<dyn Clock>,
     files: WorkerFiles,
-    obs: Confined,
+    obs: ConfinedDir,
     metrics: Arc<Metrics>,
     /// The most bytes of a log.
     log_cap: u64,
@@ -53,8 +53,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct Running {
-    plan: Plan,
-    start: Moment,
+    plan: RunPlan,
+    start: Timestamp,
     written: Mutex<Written>,
 }
 
@@ -70,7 +70,7 @@ impl SimulatedRunner {
     pub(crate) fn new(
         data_dir: &Path,
         script: Script,
-        obs: Confined,
+        obs: ConfinedDir,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         log_cap: u64,
@@ -92,8 +92,8 @@ impl SimulatedRunner {
 }
 
 impl Shared {
-    fn now(&self) -> Moment {
-        Moment::now(self.clock.as_ref())
+    fn now(&self) -> Timestamp {
+        Timestamp::now(self.clock.as_ref())
     }
 
     /// Writes what a run has said by now and what is not in its files yet. Only what is there is
@@ -126,11 +126,11 @@ impl Shared {
 
 impl Runner for SimulatedRunner {
     fn is_prepared(&self, worker: &Worker) -> bool {
-        !Plan::of(&self.0.script, worker).prepare_timeout
+        !RunPlan::of(&self.0.script, worker).prepare_timeout
     }
 
     fn pre_check(&self, worker: &Worker) -> Result<(), String> {
-        match Plan::of(&self.0.script, worker).pre_check_error {
+        match RunPlan::of(&self.0.script, worker).pre_check_error {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -142,7 +142,7 @@ impl Runner for SimulatedRunner {
     }
 
     fn download_time(&self, worker: &Worker) -> Duration {
-        Plan::of(&self.0.script, worker).download
+        RunPlan::of(&self.0.script, worker).download
     }
 
     fn download_code(
@@ -150,7 +150,7 @@ impl Runner for SimulatedRunner {
         worker: Worker,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        let downloaded = match Plan::of(&self.0.script, &worker).download_error {
+        let downloaded = match RunPlan::of(&self.0.script, &worker).download_error {
             Some(cause) => Err(io::Error::other(cause)),
             None => Ok(()),
         };
@@ -163,7 +163,7 @@ impl Runner for SimulatedRunner {
         _index: usize,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        match Plan::of(&self.0.script, &worker).input_error {
+        match RunPlan::of(&self.0.script, &worker).input_error {
             Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
             None => done(),
         }
@@ -192,7 +192,7 @@ impl Runner for SimulatedRunner {
     }
 
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
-        let plan = Plan::of(&self.0.script, &worker);
+        let plan = RunPlan::of(&self.0.script, &worker);
         let start = self.0.now();
         // Trials share the worker, and have no metrics of their own.
         if worker.trial.is_none() {

@@ -11,7 +11,7 @@ use crate::runner::{
 
 /// What a simulated worker does in one run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RunPlan {
     /// How long it runs, if it comes to an end by itself.
     pub(crate) seconds: Duration,
     pub(crate) exit_code: i32,
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     log: Vec<LogLine>,
 }
 
-impl Plan {
+impl RunPlan {
     pub(crate) fn of(script: &Script, worker: &Worker) -> Self {
         let scripted = script.of(&worker.request, &worker.task(), worker.run);
         let seconds = |seconds: Option<f64>| {

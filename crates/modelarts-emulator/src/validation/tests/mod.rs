@@ -12,9 +12,9 @@ use crate::{
         cloud::Cloud,
         pools::{Pool, PoolKind},
     },
-    files::confined_dir::Confined,
+    files::confined_dir::ConfinedDir,
     validation::{
-        Basis, Draft, RULES, Terms, body_shape,
+        Basis, Creation, Offer, RULES, body_shape,
         fields::{Need, Type, lines},
         tests::cases::{cases, image, sound, with},
     },
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 struct Place {
     _temp: tempfile::TempDir,
-    terms: Terms,
+    terms: Offer,
     stored: Value,
 }
 
@@ -64,7 +64,7 @@ fn place(cloud: Cloud) -> Place {
     let datasets = temp.path().join("datasets");
     fs::create_dir_all(datasets.join("flowers/v1")).unwrap();
     Place {
-        terms: Terms {
+        terms: Offer {
             cloud,
             pools: vec![
                 Pool::new("cpu", PoolKind::Cpu, 4),
@@ -76,7 +76,7 @@ fn place(cloud: Cloud) -> Place {
             encrypted: BTreeSet::from(["secret".to_owned()]),
             organizations: BTreeSet::new(),
             datasets: Some(datasets),
-            obs: Confined::create(&obs).unwrap(),
+            obs: ConfinedDir::create(&obs).unwrap(),
             strict: false,
         },
         stored: json!({
@@ -97,9 +97,9 @@ fn place(cloud: Cloud) -> Place {
     }
 }
 
-fn draft<'a>(place: &'a Place, body: &'a Value) -> Draft<'a> {
+fn draft<'a>(place: &'a Place, body: &'a Value) -> Creation<'a> {
     let known = body.pointer("/algorithm/id") == Some(&json!("known"));
-    Draft {
+    Creation {
         body,
         terms: &place.terms,
         stored: known.then_some(&place.stored),
