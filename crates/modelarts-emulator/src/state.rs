@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     accounts::{Accounts, log_links::LogLinks},
     api::ids::Ids,
-    catalog::{operations::Counts, quirks::Quirks},
+    catalog::quirks::Quirks,
     clock::{
         Clock,
         idle::{BusyGuard, Idle},
@@ -25,7 +25,7 @@ use crate::{
     runner::Runner,
     scheduler::Scheduler,
     store::JobStore,
-    traffic::{faults::Faults, observer::Observer, request_log::RequestLog},
+    traffic::{counts::RequestCounts, faults::Faults, observer::Observer, request_log::RequestLog},
     validation::Offer,
 };
 
@@ -54,7 +54,7 @@ pub(crate) struct EmulatorState {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
-    pub(crate) counts: Counts,
+    pub(crate) counts: RequestCounts,
     pub(crate) journal: RequestLog,
     pub(crate) choices: Quirks,
     pub(crate) ids: Ids,
@@ -111,7 +111,7 @@ impl EmulatorState {
             metrics: parts.metrics,
             runner: parts.runner,
             faults: Faults::default(),
-            counts: Counts::default(),
+            counts: RequestCounts::default(),
             journal: parts.journal,
             choices: parts.choices,
             ids: parts.ids,

@@ -2,20 +2,21 @@
 //! decided before its body is read, so that a request for an operation is not buffered without
 //! credentials.
 
+use std::time::SystemTime;
+
 use axum::http::request::Parts;
 
 use crate::{
     accounts::{
-        Key,
+        Accounts, Key,
         signature::{self, Claim, Head, Refusal},
     },
     api::error::ApiError,
     clock::Timestamp,
-    state::EmulatorState,
 };
 
 /// A request whose head passes authentication.
-pub(crate) enum Admitted<'a> {
+pub(crate) enum CheckedHead<'a> {
     /// By a token: the number of its user.
     User(usize),
     /// By a signature, which is still to be compared with the body.
@@ -24,11 +25,17 @@ pub(crate) enum Admitted<'a> {
 
 /// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
 /// date, the headers.
-pub(crate) fn admit<'a>(core: &EmulatorState, parts: &'a Parts) -> Result<Admitted<'a>, ApiError> {
-    let now = Timestamp::now(core.clock.as_ref());
-    let accounts = &core.accounts;
+pub(crate) fn check_head<'a>(
+    accounts: &Accounts,
+    now: SystemTime,
+    parts: &'a Parts,
+) -> Result<CheckedHead<'a>, ApiError> {
+    let clock_now = now;
+    let now = Timestamp::from(now);
     if let Some(token) = parts.headers.get("x-auth-token") {
-        return accounts.by_token(token.as_bytes(), now).map(Admitted::User);
+        return accounts
+            .by_token(token.as_bytes(), now)
+            .map(CheckedHead::User);
     }
     let head = Head {
         method: parts.method.as_str(),
@@ -44,19 +51,20 @@ pub(crate) fn admit<'a>(core: &EmulatorState, parts: &'a Parts) -> Result<Admitt
         }
     }
     let secret_of = |_: &str| key.as_ref().map(|key| key.secret.clone());
-    let claim = Claim::of(head, core.clock.now(), secret_of);
+    let claim = Claim::of(head, clock_now, secret_of);
     let claim = claim.map_err(ApiError::not_authenticated)?;
     match key {
-        Some(key) => Ok(Admitted::Signed(Box::new(claim), key)),
+        Some(key) => Ok(CheckedHead::Signed(Box::new(claim), key)),
         None => Err(ApiError::not_authenticated(Refusal::NoCredentials)),
     }
 }
 
-impl Admitted<'_> {
+impl CheckedHead<'_> {
     /// The number of the user whose request it is, once its body is there.
-    pub(crate) fn user(
+    pub(crate) fn check_body(
         self,
-        core: &EmulatorState,
+        accounts: &Accounts,
+        now: SystemTime,
         parts: &Parts,
         body: &[u8],
     ) -> Result<usize, ApiError> {
@@ -64,8 +72,7 @@ impl Admitted<'_> {
             Self::User(user) => return Ok(user),
             Self::Signed(claim, key) => (claim, key),
         };
-        let now = Timestamp::now(core.clock.as_ref());
-        let accounts = &core.accounts;
+        let now = Timestamp::from(now);
         // Others may have tried the key while the body came.
         accounts.not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);

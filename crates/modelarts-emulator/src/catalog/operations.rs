@@ -1,11 +1,5 @@
 //! The operations that the emulator models: their names, methods and paths, in one table.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-use serde::Serialize;
-
 macro_rules! operations {
     ($($name:ident, $method:ident, $path:literal;)*) => {
         /// One operation of the API.
@@ -93,46 +87,4 @@ operations! {
     ListTrainingJobTags, GET, "/modelarts-training-job/tags";
     ListTrainingJobsByTags, POST, "/modelarts-training-job/resource-instances/filter";
     CountTrainingJobsByTags, POST, "/modelarts-training-job/resource-instances/count";
-}
-
-/// What became of the requests for one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct RequestCount {
-    /// Requests with a valid signature for the right project.
-    pub received: u64,
-    /// Those that were executed with success, whether or not their answer arrived.
-    pub executed: u64,
-}
-
-/// Counts per operation since the start.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counts(Arc<Mutex<BTreeMap<&'static str, RequestCount>>>);
-
-impl Counts {
-    pub(crate) fn received(&self, operation: Operation) {
-        self.0.lock().entry(operation.id()).or_default().received += 1;
-    }
-
-    pub(crate) fn executed(&self, operation: Operation) {
-        self.0.lock().entry(operation.id()).or_default().executed += 1;
-    }
-
-    pub(crate) fn clear(&self) {
-        self.0.lock().clear();
-    }
-
-    /// All operations, also those never asked for.
-    pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
-        let counts = self.0.lock();
-        Operation::ALL
-            .iter()
-            .map(|operation| {
-                (
-                    operation.id(),
-                    counts.get(operation.id()).copied().unwrap_or_default(),
-                )
-            })
-            .collect()
-    }
 }

@@ -7,6 +7,7 @@
 //! moments. In memory there is no disk to wait for: each change commits itself.
 
 pub(crate) mod documents;
+pub(crate) mod error;
 mod migrations;
 pub(crate) mod quotas;
 
@@ -24,8 +25,8 @@ use tokio::sync::watch;
 
 use crate::{
     api::error::ApiError,
+    database::error::DatabaseError,
     database::migrations::{MIGRATIONS, Migration},
-    emulator::error::DatabaseError,
 };
 
 /// In KiB. Bounds the memory; the system caches the file anyway.

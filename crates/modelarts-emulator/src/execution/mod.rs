@@ -1,8 +1,10 @@
 //! The execution of jobs, from the queue to the end.
 
 mod copies;
-pub(crate) mod driver;
+mod driver;
+pub(crate) mod finish;
 pub(crate) mod importance_chart;
+pub(crate) mod lifecycle;
 mod prepare;
 pub(crate) mod recovery;
 mod run;

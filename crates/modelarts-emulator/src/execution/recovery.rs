@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     clock::Timestamp,
-    execution::driver,
+    execution::{finish, lifecycle},
     job::{event::EventKind, state::State},
     state::EmulatorState,
     store::RecordEnd,
@@ -46,16 +46,16 @@ pub(crate) fn resume(core: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                 return None;
             }
             // Who has only waited so far does not run again.
-            (!job.settled).then(|| driver::asked(job, job.started.is_some()))
+            (!job.settled).then(|| lifecycle::asked(job, job.started.is_some()))
         });
         match goes_on.flatten() {
-            None if stands => core.spawn(driver::stand(Arc::clone(core), id)),
+            None if stands => core.spawn(lifecycle::stand(Arc::clone(core), id)),
             Some(asked) => {
                 let place = core.scheduler.enqueue(asked);
-                core.spawn(driver::drive(Arc::clone(core), id, place));
+                core.spawn(lifecycle::drive(Arc::clone(core), id, place));
             }
             None if core.store.read(&id, |job| job.deleted) == Some(true) => {
-                core.spawn(driver::remove(Arc::clone(core), id));
+                core.spawn(finish::remove(Arc::clone(core), id));
             }
             None => {}
         }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     accounts::User,
     clock::Timestamp,
-    execution::driver,
+    execution::{finish, lifecycle},
     job::{
         event::{Event, EventKind, Level, Source},
         request::JobRequest,
@@ -140,7 +140,7 @@ impl Seeds {
         let mut ids = Vec::new();
         if let Err(error) = self.plant_all(core, again, &mut ids).await {
             for id in &ids {
-                driver::forget(core, id).await;
+                finish::forget(core, id).await;
             }
             return Err(error);
         }
@@ -148,7 +148,7 @@ impl Seeds {
         written.map_err(|error| SeedError(error.message))?;
         for id in &ids {
             if core.store.read(id, |job| job.standing) == Some(true) {
-                core.spawn(driver::stand(Arc::clone(core), id.clone()));
+                core.spawn(lifecycle::stand(Arc::clone(core), id.clone()));
             }
         }
         Ok(ids)

@@ -8,10 +8,7 @@ use crate::{
     api::{error::ApiError, response::ApiResponse},
     database::documents::Record,
     files::obs_path::ObsPath,
-    handlers::{
-        call::{ApiCall, ApiResult, bad_param, ok},
-        naming,
-    },
+    handlers::call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
     validation::{
         self, Creation,
         fields::{Fate, Line, Need, Type},
@@ -238,7 +235,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     if !added {
         return Err(ApiError::of(2821, &[name]));
     }
-    Ok(naming(
+    Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
         &ignored,
     ))
@@ -284,7 +281,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     if !changed {
         return Err(ApiError::algorithm_not_found());
     }
-    Ok(naming(
+    Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
         &ignored,
     ))

@@ -1,9 +1,9 @@
 //! One request for an operation, after the gate.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode};
 use serde_json::Value;
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     job::event_language::Language,
     state::EmulatorState,
     store::Job,
+    validation,
 };
 
 /// What an operation gets to know.
@@ -118,4 +119,18 @@ pub(crate) fn bad_param(name: &str) -> ApiError {
 
 pub(crate) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
+}
+
+/// The response with a header that names the fields of the request that have no effect.
+pub(crate) fn with_ignored_fields(
+    response: ApiResponse,
+    ignored: &BTreeSet<String>,
+) -> ApiResponse {
+    match validation::ignored_header(ignored) {
+        Some(fields) => {
+            tracing::warn!(?fields, "the request has fields without an effect here");
+            response.header(HeaderName::from_static(validation::IGNORED), fields)
+        }
+        None => response,
+    }
 }

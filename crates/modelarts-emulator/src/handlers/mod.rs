@@ -8,15 +8,9 @@ pub(crate) mod jobs;
 mod publication;
 mod templates;
 
-use std::collections::BTreeSet;
-
-use axum::http::HeaderName;
-
 use crate::{
-    api::response::ApiResponse,
     catalog::operations::Operation,
     handlers::call::{ApiCall, ApiResult},
-    validation,
 };
 
 /// Executes an operation.
@@ -75,16 +69,5 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
         O::ListTrainingJobTags => jobs::tags::list(call),
         O::ListTrainingJobsByTags => jobs::tags::find(call, true),
         O::CountTrainingJobsByTags => jobs::tags::find(call, false),
-    }
-}
-
-/// An answer that names the fields of the request without an effect.
-fn naming(answer: ApiResponse, ignored: &BTreeSet<String>) -> ApiResponse {
-    match validation::ignored_header(ignored) {
-        Some(fields) => {
-            tracing::warn!(?fields, "the request has fields without an effect here");
-            answer.header(HeaderName::from_static(validation::IGNORED), fields)
-        }
-        None => answer,
     }
 }

@@ -23,21 +23,8 @@ use crate::{
     },
     job::request::JobRequest,
     metrics::usage::Usage,
-    runner::simulated::script::Script,
     store::task_name,
 };
-
-/// What becomes of the code of jobs.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub enum RunnerKind {
-    /// It runs, as processes on this machine.
-    #[default]
-    Process,
-    /// It does not run: jobs do what the script says, on the emulator's clock, without processes,
-    /// copies and packages. Everything else is the same.
-    Simulated(Script),
-}
 
 /// One worker of a job.
 #[derive(Clone, Debug)]

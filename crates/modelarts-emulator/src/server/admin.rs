@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, response::ApiResponse},
     clock::Timestamp,
-    execution::{driver, seeds::Seeds},
+    execution::{finish, seeds::Seeds},
     job::state::{State as Phase, StopReason},
     logs::stream,
-    server::{request_body, router::new_request_id},
+    server::{reply::reply, request_body},
     state::EmulatorState,
     store::Job,
     traffic::faults::FaultRule,
@@ -60,7 +60,7 @@ async fn list_faults(State(core): State<Arc<EmulatorState>>) -> Response {
 
 async fn add_fault(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
     reply(
-        request_body::whole(request.into_body())
+        request_body::read(request.into_body())
             .await
             .and_then(|body| {
                 let rule = serde_json::from_slice::<Value>(&body)
@@ -96,7 +96,7 @@ async fn last_requests(State(core): State<Arc<EmulatorState>>) -> Response {
 
 /// Puts jobs there, and answers with their ids.
 async fn seed(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = match request_body::whole(request.into_body()).await {
+    let body = match request_body::read(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
     };
@@ -135,7 +135,7 @@ const FURTHEST: f64 = 315_360_000.0;
 /// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
 /// that was due.
 async fn move_clock(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = match request_body::whole(request.into_body()).await {
+    let body = match request_body::read(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
     };
@@ -196,7 +196,7 @@ async fn forget(core: &EmulatorState) -> rusqlite::Result<()> {
             return Ok(());
         }
         for id in some {
-            driver::forget(core, &id).await;
+            finish::forget(core, &id).await;
         }
     }
 }
@@ -225,10 +225,4 @@ async fn follow_link(
         .headers_mut()
         .insert(CONTENT_LENGTH, HeaderValue::from(length));
     response
-}
-
-fn reply(result: Result<ApiResponse, ApiError>) -> Response {
-    let request_id = new_request_id();
-    let answer = result.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
-    answer.into_response(&request_id)
 }

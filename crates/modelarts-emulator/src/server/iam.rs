@@ -17,7 +17,7 @@ use crate::{
     accounts::{User, authenticate},
     api::{error::ApiError, query::decode, response::ApiResponse},
     clock::Timestamp,
-    server::{request_body, router::new_request_id},
+    server::{reply::new_request_id, request_body},
     state::EmulatorState,
 };
 
@@ -46,7 +46,7 @@ fn reply(result: Result<ApiResponse, ApiError>) -> Response {
 }
 
 async fn log_in(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = request_body::whole(request.into_body()).await;
+    let body = request_body::read(request.into_body()).await;
     reply(body.and_then(|body| match serde_json::from_slice(&body) {
         Ok(body) => Ok(token(&core, &body)?),
         Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
@@ -125,9 +125,9 @@ fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
 /// Whose request it is, and its body.
 async fn enter(core: &EmulatorState, request: Request) -> Result<(usize, String, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
-    let admitted = authenticate::admit(core, &parts)?;
-    let body = request_body::whole(body).await?;
-    let user = admitted.user(core, &parts, &body)?;
+    let checked = authenticate::check_head(&core.accounts, core.clock.now(), &parts)?;
+    let body = request_body::read(body).await?;
+    let user = checked.check_body(&core.accounts, core.clock.now(), &parts, &body)?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
     Ok((user, query, body))
 }

@@ -13,26 +13,29 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
 use bytes::Bytes;
-use uuid::Uuid;
 
 use crate::{
-    accounts::authenticate::{self, Admitted},
+    accounts::authenticate::{self, CheckedHead},
     api::{error::ApiError, response::ApiResponse},
     catalog::operations::Operation,
     handlers::{self, call::ApiCall},
     job::event_language::Language,
-    server::{admin, host_guard, iam, request_body},
+    server::{
+        admin, host_guard, iam,
+        reply::{new_request_id, reply},
+        request_body,
+    },
     state::EmulatorState,
     traffic::{faults::Fault, observer::Exchange, request_log::LoggedRequest},
 };
 
 /// Words that stand where ids stand (api-facts.md 1b): never taken for one.
-const WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
+const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug)]
-enum Asked {
-    For(Operation),
+enum Target {
+    Operation(Operation),
     /// A path of the API with a method that no document has there.
     WrongMethod,
     Unknown,
@@ -41,10 +44,10 @@ enum Asked {
 /// All routes. What is not in the table is answered with 501.
 pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
     let not_modelled = |State(core): State<Arc<EmulatorState>>, request: Request| {
-        serve(core, Asked::Unknown, HashMap::new(), request)
+        serve(core, Target::Unknown, HashMap::new(), request)
     };
     let wrong_method = |State(core): State<Arc<EmulatorState>>, request: Request| {
-        serve(core, Asked::WrongMethod, HashMap::new(), request)
+        serve(core, Target::WrongMethod, HashMap::new(), request)
     };
     let mut router = Router::new();
     for operation in Operation::ALL {
@@ -53,8 +56,8 @@ pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {
             let known = match ids {
-                Ok(_) => Asked::For(operation),
-                Err(_) => Asked::Unknown,
+                Ok(_) => Target::Operation(operation),
+                Err(_) => Target::Unknown,
             };
             let ids = ids.map(|Path(ids)| ids).unwrap_or_default();
             serve(core, known, ids, request)
@@ -75,7 +78,7 @@ pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
             router = router.route(&path, on(method, does));
         }
     }
-    for word in WORDS {
+    for word in RESERVED_WORDS {
         let path = format!("/v2/{{project_id}}/training-jobs/{word}");
         let taken = Operation::ALL
             .iter()
@@ -91,16 +94,16 @@ pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&core),
-            tell_what_is_stored,
+            wait_for_commit,
         ))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&core),
-            keep_web_pages_out,
+            refuse_web_pages,
         ))
         .with_state(core)
 }
 
-async fn keep_web_pages_out(
+async fn refuse_web_pages(
     State(core): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
@@ -109,14 +112,13 @@ async fn keep_web_pages_out(
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
-            let request_id = new_request_id();
-            ApiResponse::error(&refusal, &request_id).into_response(&request_id)
+            reply(Err(refusal))
         }
     }
 }
 
 /// No answer leaves before what it tells of, and what was changed for it, will survive.
-async fn tell_what_is_stored(
+async fn wait_for_commit(
     State(core): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
@@ -124,44 +126,37 @@ async fn tell_what_is_stored(
     let response = next.run(request).await;
     match core.store.database.written().await {
         Ok(()) => response,
-        Err(failure) => {
-            let request_id = new_request_id();
-            ApiResponse::error(&failure, &request_id).into_response(&request_id)
-        }
+        Err(failure) => reply(Err(failure)),
     }
-}
-
-pub(crate) fn new_request_id() -> String {
-    Uuid::new_v4().simple().to_string()
 }
 
 async fn serve(
     core: Arc<EmulatorState>,
-    asked: Asked,
+    target: Target,
     ids: HashMap<String, String>,
     request: Request,
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
     // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
-    let asked = match asked {
-        Asked::For(_) if parts.method == Method::HEAD => Asked::WrongMethod,
-        asked => asked,
+    let target = match target {
+        Target::Operation(_) if parts.method == Method::HEAD => Target::WrongMethod,
+        target => target,
     };
     let mut given = Bytes::new();
     let answer = async {
-        let admitted = admit(&core, asked, &parts)?;
-        given = request_body::whole(body).await?;
-        let user = admitted.user(&core, &parts, &given)?;
-        respond(&core, asked, (user, &ids), &parts, &given, &request_id).await
+        let checked = check_head(&core, target, &parts)?;
+        given = request_body::read(body).await?;
+        let user = checked.check_body(&core.accounts, core.clock.now(), &parts, &given)?;
+        respond(&core, target, (user, &ids), &parts, &given, &request_id).await
     };
     let answer = answer.await;
     let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
     if let Some(observer) = &core.observer {
         observer.tell(&Exchange {
-            operation: match asked {
-                Asked::For(operation) => Some(operation.id()),
-                Asked::WrongMethod | Asked::Unknown => None,
+            operation: match target {
+                Target::Operation(operation) => Some(operation.id()),
+                Target::WrongMethod | Target::Unknown => None,
             },
             method: parts.method.as_str(),
             path: parts.uri.path(),
@@ -186,39 +181,39 @@ fn not_modelled(parts: &Parts) -> ApiError {
     let path = parts.uri.path();
     let mut error = ApiError::not_modelled(format!("{} {path}", parts.method));
     if path.contains("/ft-") {
-        error.message += FINE_TUNING;
+        error.message += NO_FINE_TUNING;
     }
     error
 }
 
 /// The reason for which the operations on fine-tuning are missing.
-const FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
+const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
 /// Judges the head of a request. A gateway looks for the API before it looks at credentials.
-fn admit<'a>(
+fn check_head<'a>(
     core: &EmulatorState,
-    asked: Asked,
+    target: Target,
     parts: &'a Parts,
-) -> Result<Admitted<'a>, ApiError> {
+) -> Result<CheckedHead<'a>, ApiError> {
     let path = parts.uri.path();
     if !path.starts_with("/v2/") {
         return Err(not_modelled(parts));
     }
-    let there = match asked {
-        Asked::For(operation) => core.terms.cloud.has(operation),
-        Asked::Unknown => core.terms.cloud.may_have(path),
-        Asked::WrongMethod => core.terms.cloud.has_path(path),
+    let there = match target {
+        Target::Operation(operation) => core.terms.cloud.has(operation),
+        Target::Unknown => core.terms.cloud.may_have(path),
+        Target::WrongMethod => core.terms.cloud.has_path(path),
     };
     if !there {
         return Err(ApiError::no_such_api());
     }
-    authenticate::admit(core, parts)
+    authenticate::check_head(&core.accounts, core.clock.now(), parts)
 }
 
 /// Project, operation, fault, in this order.
 async fn respond(
     core: &Arc<EmulatorState>,
-    asked: Asked,
+    target: Target,
     (user, ids): (usize, &HashMap<String, String>),
     parts: &Parts,
     body: &Bytes,
@@ -229,10 +224,10 @@ async fn respond(
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
     }
-    let operation = match asked {
-        Asked::For(operation) => operation,
-        Asked::WrongMethod => return Err(ApiError::of(2803, &[])),
-        Asked::Unknown => return Err(not_modelled(parts)),
+    let operation = match target {
+        Target::Operation(operation) => operation,
+        Target::WrongMethod => return Err(ApiError::of(2803, &[])),
+        Target::Unknown => return Err(not_modelled(parts)),
     };
 
     let mut recorded = LoggedRequest::new(operation.id(), &parts.uri, body);
@@ -253,7 +248,7 @@ async fn respond(
 /// The operation, unless a fault takes its place, and what a fault makes of its answer.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let core = call.core;
-    core.counts.received(operation);
+    core.counts.add_received(operation);
     let fault = core.faults.take(operation);
     let instead = fault.as_ref().and_then(|fault| fault.instead(call.now()));
     if let Some(mut answer) = instead {
@@ -262,7 +257,7 @@ async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> 
     }
     let executed = handlers::execute(operation, call).await;
     if executed.is_ok() {
-        core.counts.executed(operation);
+        core.counts.add_executed(operation);
     }
     let answer = executed.unwrap_or_else(|error| ApiResponse::error(&error, request_id));
     match fault {

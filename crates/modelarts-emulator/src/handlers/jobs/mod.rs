@@ -18,12 +18,11 @@ use serde_json::{Map, Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     catalog::quirks::{DeleteActive, StopAgain, UnknownAction},
-    execution::driver,
+    execution::{finish, lifecycle},
     handlers::{
         algorithms,
-        call::{ApiCall, ApiResult, bad_param, ok},
+        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
         jobs::{events::EventQuery, search::Search},
-        naming,
     },
     job::{
         event::{Event, EventKind, Level},
@@ -85,15 +84,15 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let id = job.id.clone();
     let ignored = validation::ignored(&job.request.given);
     let shown = view::job(&job, UserName::NotYet, now);
-    let asked = driver::asked(&job, false);
+    let asked = lifecycle::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
     call.core
         .store
         .insert(job, quota, call.core.one_job_per_output)?;
     let place = call.core.scheduler.enqueue(asked);
-    let answer = naming(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
+    let answer = with_ignored_fields(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
     call.core
-        .spawn(driver::drive(Arc::clone(call.core), id, place));
+        .spawn(lifecycle::drive(Arc::clone(call.core), id, place));
     Ok(answer)
 }
 
@@ -189,7 +188,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
             .scheduler
             .set_priority(call.job_id(), moved, preemptible);
     }
-    Ok(naming(
+    Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::OK, Value::Null),
         &ignored,
     ))
@@ -221,7 +220,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     });
     if first == Some(true) {
         call.core
-            .spawn(driver::remove(Arc::clone(call.core), id.to_owned()));
+            .spawn(finish::remove(Arc::clone(call.core), id.to_owned()));
     }
 }
 

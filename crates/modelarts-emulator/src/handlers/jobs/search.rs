@@ -8,7 +8,7 @@ use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::quirks::{JobsCount, JobsOffset, Quirks},
     clock::Timestamp,
-    handlers::jobs,
+    handlers::jobs::tags::wanted,
     job::{state::PHASES, view},
     runner::process::environment::{self, Host},
     store::{
@@ -185,7 +185,7 @@ fn no_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
 /// `tags`: a key may be there once. None of its values, or only an empty one, is any.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
-    for (key, values) in jobs::tags::wanted(body)? {
+    for (key, values) in wanted(body)? {
         if read.iter().any(|(known, _)| known == key) {
             return Err(ApiError::invalid_parameter("tags must have different keys"));
         }
