@@ -297,11 +297,11 @@ pub(crate) fn builder(arguments: Serve) -> Result<Builder, Failure> {
     for name in arguments.organization {
         builder = builder.organization(name);
     }
-    let mut choices = Quirks::default();
+    let mut quirks = Quirks::default();
     for choice in &arguments.choose {
-        choices.set(choice).map_err(Failure::Choice)?;
+        quirks.set(choice).map_err(Failure::Choice)?;
     }
-    builder = builder.choices(choices);
+    builder = builder.quirks(quirks);
     for path in arguments.seed {
         let seeds = Seeds::from_json(&read(&path)?);
         let seeds = seeds.map_err(|what| Failure::File(path, what.to_string()))?;

@@ -1,4 +1,4 @@
-//! What all requests and all jobs of one emulator share.
+//! Shared state of one emulator: what all requests and all jobs use.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,20 +33,20 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
-    /// Where it listens: its own origin, and where its links lead.
+    /// The address that the emulator listens on: its own origin, and the host of its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    /// What creations are judged by.
-    pub(crate) terms: Offer,
+    /// The offer of the service, which creations are checked against.
+    pub(crate) offer: Offer,
     pub(crate) store: JobStore,
     pub(crate) algorithms: Documents,
     pub(crate) experiments: Documents,
     pub(crate) publications: Documents,
     pub(crate) quotas: Quotas,
-    pub(crate) links: LogLinks,
+    pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
     /// Whether an output path that an active job writes to is refused.
     pub(crate) one_job_per_output: bool,
@@ -54,22 +54,22 @@ pub(crate) struct EmulatorState {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) faults: Faults,
-    pub(crate) counts: RequestCounts,
-    pub(crate) journal: RequestLog,
-    pub(crate) choices: Quirks,
+    pub(crate) request_counts: RequestCounts,
+    pub(crate) request_log: RequestLog,
+    pub(crate) quirks: Quirks,
     pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
-    /// Cancelled when the emulator waits for no copy any more.
-    pub(crate) copies: CancellationToken,
-    work: Mutex<JoinSet<()>>,
+    /// Cancelled when the emulator no longer waits for copies.
+    pub(crate) copy_cancellation: CancellationToken,
+    tasks: Mutex<JoinSet<()>>,
     idle: Idle,
-    /// Held by whoever moves the clock.
-    moving: tokio::sync::Mutex<()>,
+    /// Held while the clock is moved: one move at a time.
+    clock_lock: tokio::sync::Mutex<()>,
 }
 
-/// The parts of a core that its builder chooses.
-pub(crate) struct Parts {
+/// The parts of the state that the builder chooses.
+pub(crate) struct StateParts {
     pub(crate) accounts: Accounts,
     pub(crate) quotas: Quotas,
     pub(crate) one_job_per_output: bool,
@@ -78,19 +78,19 @@ pub(crate) struct Parts {
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    pub(crate) choices: Quirks,
+    pub(crate) quirks: Quirks,
     pub(crate) ids: Ids,
-    pub(crate) terms: Offer,
+    pub(crate) offer: Offer,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) store: JobStore,
-    pub(crate) journal: RequestLog,
+    pub(crate) request_log: RequestLog,
     pub(crate) observer: Option<Observer>,
 }
 
 impl EmulatorState {
-    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+    pub(crate) fn new(parts: StateParts) -> Arc<Self> {
         Arc::new(Self {
             accounts: parts.accounts,
             address: parts.address,
@@ -98,41 +98,41 @@ impl EmulatorState {
             timing: parts.timing,
             wording: parts.wording,
             restart_on: parts.restart_on,
-            terms: parts.terms,
+            offer: parts.offer,
             algorithms: Documents::new(&parts.store.database, "algorithm"),
             experiments: Documents::new(&parts.store.database, "experiment"),
             publications: Documents::new(&parts.store.database, "publication"),
             store: parts.store,
             quotas: parts.quotas,
-            links: LogLinks::default(),
+            log_links: LogLinks::default(),
             log_indexes: LogIndexes::default(),
             one_job_per_output: parts.one_job_per_output,
             scheduler: parts.scheduler,
             metrics: parts.metrics,
             runner: parts.runner,
             faults: Faults::default(),
-            counts: RequestCounts::default(),
-            journal: parts.journal,
-            choices: parts.choices,
+            request_counts: RequestCounts::default(),
+            request_log: parts.request_log,
+            quirks: parts.quirks,
             ids: parts.ids,
             observer: parts.observer,
             closing: watch::Sender::new(false),
-            copies: CancellationToken::new(),
-            work: Mutex::default(),
+            copy_cancellation: CancellationToken::new(),
+            tasks: Mutex::default(),
             idle: Idle::default(),
-            moving: tokio::sync::Mutex::default(),
+            clock_lock: tokio::sync::Mutex::default(),
         })
     }
 
-    /// Lets a job's work go on by itself until the emulator ends.
+    /// Spawns a task of a job, which runs until it is done or the emulator ends.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.work.lock();
+        let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(self.idle.watch(work));
     }
 
-    /// Lets the clock wait until this is dropped.
-    pub(crate) fn thinking(&self) -> BusyGuard {
+    /// Makes the clock wait until the guard is dropped.
+    pub(crate) fn busy_guard(&self) -> BusyGuard {
         self.idle.thinking()
     }
 
@@ -140,7 +140,7 @@ impl EmulatorState {
     /// wherever somebody is to be woken, until all jobs have done what there was to do; so
     /// everything happens at its own time, however far it goes at once.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
-        let _alone = self.moving.lock().await;
+        let _guard = self.clock_lock.lock().await;
         let clock = self.clock.as_ref();
         let Some(target) = clock.now().checked_add(duration) else {
             return false;
@@ -161,8 +161,8 @@ impl EmulatorState {
         true
     }
 
-    /// All work that is still going on, for the one who ends the emulator.
-    pub(crate) fn take_work(&self) -> JoinSet<()> {
-        std::mem::take(&mut self.work.lock())
+    /// All tasks that still run, for the end of the emulator.
+    pub(crate) fn take_tasks(&self) -> JoinSet<()> {
+        std::mem::take(&mut self.tasks.lock())
     }
 }

@@ -8,8 +8,8 @@ use axum::http::request::Parts;
 
 use crate::{
     accounts::{
-        Accounts, Key,
-        signature::{self, Claim, Head, Refusal},
+        Accounts, KnownKey,
+        signature::{self, RequestHead, SignatureError, SignedRequest},
     },
     api::error::ApiError,
     clock::Timestamp,
@@ -20,7 +20,7 @@ pub(crate) enum CheckedHead<'a> {
     /// By a token: the number of its user.
     User(usize),
     /// By a signature, which is still to be compared with the body.
-    Signed(Box<Claim<'a>>, Key),
+    Signed(Box<SignedRequest<'a>>, KnownKey),
 }
 
 /// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
@@ -34,10 +34,10 @@ pub(crate) fn check_head<'a>(
     let now = Timestamp::from(now);
     if let Some(token) = parts.headers.get("x-auth-token") {
         return accounts
-            .by_token(token.as_bytes(), now)
+            .user_by_token(token.as_bytes(), now)
             .map(CheckedHead::User);
     }
-    let head = Head {
+    let head = RequestHead {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
@@ -47,15 +47,15 @@ pub(crate) fn check_head<'a>(
     if let Some(claimed) = signature::access_key(&parts.headers) {
         key = accounts.key(claimed)?;
         if key.is_some() {
-            accounts.not_locked(claimed, now)?;
+            accounts.check_not_locked(claimed, now)?;
         }
     }
     let secret_of = |_: &str| key.as_ref().map(|key| key.secret.clone());
-    let claim = Claim::of(head, clock_now, secret_of);
+    let claim = SignedRequest::of(head, clock_now, secret_of);
     let claim = claim.map_err(ApiError::not_authenticated)?;
     match key {
         Some(key) => Ok(CheckedHead::Signed(Box::new(claim), key)),
-        None => Err(ApiError::not_authenticated(Refusal::NoCredentials)),
+        None => Err(ApiError::not_authenticated(SignatureError::NoCredentials)),
     }
 }
 
@@ -74,12 +74,14 @@ impl CheckedHead<'_> {
         };
         let now = Timestamp::from(now);
         // Others may have tried the key while the body came.
-        accounts.not_locked(claim.access_key(), now)?;
+        accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
         // Only wrong signatures count: a clock that is off does not lock a key.
         match &verified {
-            Ok(()) => accounts.note(claim.access_key(), true, now),
-            Err(Refusal::Mismatch { .. }) => accounts.note(claim.access_key(), false, now),
+            Ok(()) => accounts.record_attempt(claim.access_key(), true, now),
+            Err(SignatureError::Mismatch { .. }) => {
+                accounts.record_attempt(claim.access_key(), false, now)
+            }
             Err(_) => {}
         }
         verified.map_err(ApiError::not_authenticated)?;

@@ -1,4 +1,4 @@
-//! Links to logs, for whoever has them, for five minutes.
+//! Links to logs, which need no signature and work for five minutes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{clock::Timestamp, runner::Worker};
 
-const LIFE: Duration = Duration::from_secs(5 * 60);
+const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
 
 /// All links that were given out.
 #[derive(Debug, Default)]
@@ -16,18 +16,18 @@ pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
 
 impl LogLinks {
     /// A new link to the log of a worker.
-    pub(crate) fn make(&self, worker: Worker, now: Timestamp) -> String {
+    pub(crate) fn create(&self, worker: Worker, now: Timestamp) -> String {
         let token = Uuid::new_v4().simple().to_string();
         let mut links = self.0.lock();
-        links.retain(|_, (_, made)| now.since(*made) < LIFE);
+        links.retain(|_, (_, made)| now.since(*made) < LINK_LIFE);
         links.insert(token.clone(), (worker, now));
         token
     }
 
-    /// What a link leads to, if it still leads anywhere.
-    pub(crate) fn follow(&self, token: &str, now: Timestamp) -> Option<Worker> {
+    /// The worker whose log a link leads to, while the link is valid.
+    pub(crate) fn resolve(&self, token: &str, now: Timestamp) -> Option<Worker> {
         let links = self.0.lock();
         let (worker, made) = links.get(token)?;
-        (now.since(*made) < LIFE).then(|| worker.clone())
+        (now.since(*made) < LINK_LIFE).then(|| worker.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! Who may do what: users with their keys, tokens, and keys that are locked after failures.
+//! Accounts: users with their keys, tokens, and keys that are locked after failures.
 
 pub(crate) mod authenticate;
 pub(crate) mod log_links;
@@ -16,12 +16,12 @@ use uuid::Uuid;
 use crate::{api::error::ApiError, clock::Timestamp, database::Database};
 
 /// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
-const FAILURES: u32 = 5;
-const LOCKED: Duration = Duration::from_secs(5 * 60);
+const MAX_FAILURES: u32 = 5;
+const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
 /// How long a token is valid (auth.md 3.3).
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an ended token is remembered as one that has ended, in milliseconds. Ours.
-const REMEMBERED: i64 = 7 * 24 * 60 * 60 * 1000;
+const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
 ///
@@ -39,10 +39,10 @@ pub struct User {
     #[serde(default)]
     pub password: Option<String>,
     /// The domain (account). Default: `emulator`.
-    #[serde(default = "domain")]
+    #[serde(default = "default_domain")]
     pub domain: String,
     /// The project. Default: another one at each start.
-    #[serde(default = "random")]
+    #[serde(default = "random_id")]
     pub project_id: String,
     /// The name of the project. Default: the region of the cloud.
     #[serde(default)]
@@ -61,30 +61,30 @@ pub struct User {
     #[serde(default)]
     pub may_set_high_priority: bool,
     /// Whether the project has authorised ModelArts; if not, creations are refused. Default: yes.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub authorized: bool,
     /// Whether the account is frozen; then creations are refused. Default: no.
     #[serde(default)]
     pub frozen: bool,
 }
 
-fn domain() -> String {
+fn default_domain() -> String {
     "emulator".into()
 }
 
-fn random() -> String {
+fn random_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
 fn random_key() -> String {
-    random()[..20].to_ascii_uppercase()
+    random_id()[..20].to_ascii_uppercase()
 }
 
 fn random_secret() -> String {
-    format!("{}{}", random(), random())
+    format!("{}{}", random_id(), random_id())
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 
@@ -97,8 +97,8 @@ impl User {
             name: name.into(),
             id: String::new(),
             password: None,
-            domain: domain(),
-            project_id: random(),
+            domain: default_domain(),
+            project_id: random_id(),
             project_name: String::new(),
             access_key: random_key(),
             secret_key: random_secret(),
@@ -151,8 +151,8 @@ impl std::fmt::Debug for Accounts {
     }
 }
 
-/// What belongs to an access key.
-pub(crate) struct Key {
+/// The secret and the user of an access key.
+pub(crate) struct KnownKey {
     pub(crate) secret: String,
     /// What `X-Security-Token` must say.
     pub(crate) security_token: Option<String>,
@@ -185,7 +185,7 @@ impl Accounts {
         }
     }
 
-    pub(crate) fn all(&self) -> &[User] {
+    pub(crate) fn users(&self) -> &[User] {
         &self.users
     }
 
@@ -203,7 +203,7 @@ impl Accounts {
     }
 
     /// The user that a row names in the columns from `first` on, if it is still one.
-    fn named(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
+    fn user_of_row(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
         let name = row.get_ref(first)?.as_str()?;
         let domain = row.get_ref(first + 1)?.as_str()?;
         let project = row.get_ref(first + 2)?.as_str()?;
@@ -213,17 +213,17 @@ impl Accounts {
     }
 
     /// A new token. An earlier one stays valid.
-    pub(crate) fn issue(
+    pub(crate) fn issue_token(
         &self,
         user: usize,
         now: Timestamp,
     ) -> rusqlite::Result<(String, Timestamp)> {
         let expires = now.plus(TOKEN_LIFE);
-        let text = format!("MIIE{}{}", random(), random());
+        let text = format!("MIIE{}{}", random_id(), random_id());
         let user = self.user(user);
         self.database.write(|connection| {
             let sql = "DELETE FROM tokens WHERE expires < ?1";
-            connection.execute(sql, [now.millis() - REMEMBERED])?;
+            connection.execute(sql, [now.millis() - EXPIRED_KEPT_MILLIS])?;
             let sql = "INSERT INTO tokens (token, user_name, domain, project, expires)
                        VALUES (?1, ?2, ?3, ?4, ?5)";
             let (name, domain, project) = (&user.name, &user.domain, &user.project_id);
@@ -233,8 +233,8 @@ impl Accounts {
         Ok((text, expires))
     }
 
-    /// Whose token it is.
-    pub(crate) fn by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
+    /// The user of a token.
+    pub(crate) fn user_by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
         if self.tokens.iter().any(|token| token.as_bytes() == text) {
             return Ok(0);
         }
@@ -244,7 +244,7 @@ impl Accounts {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([text], |row| {
                 let expires = Timestamp::from_millis(row.get(3)?);
-                Ok(self.named(row, 0)?.map(|user| (user, expires)))
+                Ok(self.user_of_row(row, 0)?.map(|user| (user, expires)))
             });
             found.optional()
         })?;
@@ -268,13 +268,13 @@ impl Accounts {
         let issued = IssuedKeys {
             access_key: random_key(),
             secret_key: random_secret(),
-            security_token: format!("ggp{}{}", random(), random()),
+            security_token: format!("ggp{}{}", random_id(), random_id()),
             expires: now.plus(life),
         };
         let user = self.user(user);
         self.database.write(|connection| {
             let sql = "DELETE FROM keys WHERE expires < ?1";
-            connection.execute(sql, [now.millis() - REMEMBERED])?;
+            connection.execute(sql, [now.millis() - EXPIRED_KEPT_MILLIS])?;
             let sql = "INSERT INTO keys (access_key, secret_key, security_token, user_name,
                        domain, project, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
             let values = params![
@@ -291,14 +291,14 @@ impl Accounts {
         Ok(issued)
     }
 
-    pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<Key>> {
+    pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<KnownKey>> {
         if let Some(at) = self
             .users
             .iter()
             .position(|user| user.access_key == access_key)
         {
             let user = &self.users[at];
-            return Ok(Some(Key {
+            return Ok(Some(KnownKey {
                 secret: user.secret_key.clone(),
                 security_token: user.security_token.clone(),
                 expires: None,
@@ -311,7 +311,7 @@ impl Accounts {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([access_key], |row| {
                 let (secret, security_token, expires) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(self.named(row, 3)?.map(|user| Key {
+                Ok(self.user_of_row(row, 3)?.map(|user| KnownKey {
                     secret,
                     security_token: Some(security_token),
                     expires: Some(Timestamp::from_millis(expires)),
@@ -324,9 +324,13 @@ impl Accounts {
     }
 
     /// Refuses a key that has failed too often.
-    pub(crate) fn not_locked(&self, access_key: &str, now: Timestamp) -> Result<(), ApiError> {
+    pub(crate) fn check_not_locked(
+        &self,
+        access_key: &str,
+        now: Timestamp,
+    ) -> Result<(), ApiError> {
         match self.failures.lock().get(access_key) {
-            Some((count, last)) if *count >= FAILURES && now.since(*last) < LOCKED => Err(
+            Some((count, last)) if *count >= MAX_FAILURES && now.since(*last) < LOCK_TIME => Err(
                 ApiError::not_authenticated("AK access failed to reach the limit,forbidden"),
             ),
             _ => Ok(()),
@@ -334,7 +338,7 @@ impl Accounts {
     }
 
     /// Notes whether a known key came with its signature.
-    pub(crate) fn note(&self, access_key: &str, verified: bool, now: Timestamp) {
+    pub(crate) fn record_attempt(&self, access_key: &str, verified: bool, now: Timestamp) {
         let mut failures = self.failures.lock();
         if verified {
             failures.remove(access_key);
@@ -343,7 +347,7 @@ impl Accounts {
         let entry = failures.entry(access_key.to_owned());
         let (count, last) = entry.or_insert((0, now));
         // After a lock the count begins again.
-        if *count >= FAILURES {
+        if *count >= MAX_FAILURES {
             *count = 0;
         }
         *count += 1;
@@ -351,7 +355,7 @@ impl Accounts {
     }
 }
 
-/// What a temporary login gives.
+/// A temporary key pair with its security token.
 pub(crate) struct IssuedKeys {
     pub(crate) access_key: String,
     pub(crate) secret_key: String,

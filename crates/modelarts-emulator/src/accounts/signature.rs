@@ -29,7 +29,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// A request as it arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub struct ReceivedRequest<'a> {
     /// The method; its case does not matter.
     pub method: &'a str,
     /// The path as sent, percent-encoded, without the query.
@@ -46,19 +46,19 @@ pub struct Received<'a> {
 /// document has one, it is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum SignatureError {
     /// Neither a signature nor a token.
     NoCredentials,
     /// The `Authorization` header says something else than this verifier knows, for example a
     /// derived (`V11-HMAC-SHA256`) signature.
     UnsupportedAlgorithm {
-        /// What it said: its first word.
-        said: String,
+        /// What it found: its first word.
+        found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, cannot be read or does not fit the request.
     Malformed {
         /// What is wrong with it.
-        what: &'static str,
+        reason: &'static str,
     },
     /// No such access key.
     UnknownKey {
@@ -79,14 +79,14 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SignatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCredentials => f.write_str("x-auth-token not found"),
-            Self::UnsupportedAlgorithm { said } => {
-                write!(f, "calc aksk signature fail:unsupported algorithm:{said}")
+            Self::UnsupportedAlgorithm { found } => {
+                write!(f, "calc aksk signature fail:unsupported algorithm:{found}")
             }
-            Self::Malformed { what } => write!(f, "calc aksk signature fail:{what}"),
+            Self::Malformed { reason } => write!(f, "calc aksk signature fail:{reason}"),
             Self::UnknownKey { access_key } => write!(f, "ak {access_key} not exist"),
             Self::Expired { signed, server } => write!(
                 f,
@@ -102,7 +102,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for SignatureError {}
 
 /// Accepts a request signed with a known key, and returns that access key.
 ///
@@ -110,26 +110,26 @@ impl std::error::Error for Refusal {}
 /// always give the same answer.
 ///
 /// # Errors
-/// The first [`Refusal`] that applies.
+/// The first [`SignatureError`] that applies.
 pub fn verify(
-    request: Received<'_>,
+    request: ReceivedRequest<'_>,
     now: SystemTime,
     secret_of: impl Fn(&str) -> Option<String>,
-) -> Result<String, Refusal> {
-    let head = Head {
+) -> Result<String, SignatureError> {
+    let head = RequestHead {
         method: request.method,
         path: request.path,
         query: request.query,
         headers: request.headers,
     };
-    let claim = Claim::of(head, now, secret_of)?;
+    let claim = SignedRequest::of(head, now, secret_of)?;
     claim.check(request.body)?;
     Ok(claim.access_key().to_owned())
 }
 
-/// A request as it arrived, without its body. The fields are those of [`Received`].
+/// A request as it arrived, without its body. The fields are those of [`ReceivedRequest`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head<'a> {
+pub(crate) struct RequestHead<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
@@ -137,8 +137,8 @@ pub(crate) struct Head<'a> {
 }
 
 /// A signed request that passes by its head; the signature itself needs the body.
-pub(crate) struct Claim<'a> {
-    head: Head<'a>,
+pub(crate) struct SignedRequest<'a> {
+    head: RequestHead<'a>,
     authorization: Authorization<'a>,
     date: &'a str,
     secret: String,
@@ -146,34 +146,35 @@ pub(crate) struct Claim<'a> {
     headers: Vec<u8>,
 }
 
-impl<'a> Claim<'a> {
+impl<'a> SignedRequest<'a> {
     /// Judges all but the body.
     pub(crate) fn of(
-        head: Head<'a>,
+        head: RequestHead<'a>,
         now: SystemTime,
         secret_of: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, SignatureError> {
         let authorization = Authorization::of(head.headers)?;
-        let date = single(head.headers, "x-sdk-date").ok_or(Refusal::Malformed {
-            what: "header x-sdk-date not found",
+        let date = single(head.headers, "x-sdk-date").ok_or(SignatureError::Malformed {
+            reason: "header x-sdk-date not found",
         })?;
         let date = std::str::from_utf8(date).unwrap_or_default();
-        let signed = Timestamp::parse_compact(date).ok_or(Refusal::Malformed {
-            what: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
+        let signed = Timestamp::parse_compact(date).ok_or(SignatureError::Malformed {
+            reason: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
         })?;
         if !authorization.signed_headers.contains(&"x-sdk-date") {
-            return Err(Refusal::Malformed {
-                what: "header x-sdk-date is not signed",
+            return Err(SignatureError::Malformed {
+                reason: "header x-sdk-date is not signed",
             });
         }
-        let secret = secret_of(authorization.access_key).ok_or_else(|| Refusal::UnknownKey {
-            access_key: authorization.access_key.to_owned(),
-        })?;
+        let secret =
+            secret_of(authorization.access_key).ok_or_else(|| SignatureError::UnknownKey {
+                access_key: authorization.access_key.to_owned(),
+            })?;
         let now = Timestamp::from(now);
         if now.millis().abs_diff(signed.millis())
             > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
         {
-            return Err(Refusal::Expired {
+            return Err(SignatureError::Expired {
                 signed: date.to_owned(),
                 server: now.compact(),
             });
@@ -183,8 +184,8 @@ impl<'a> Claim<'a> {
             .scope
             .is_some_and(|scope| scope.split('/').next() != date.get(..8))
         {
-            return Err(Refusal::Malformed {
-                what: "the date of the credential is not the one of x-sdk-date",
+            return Err(SignatureError::Malformed {
+                reason: "the date of the credential is not the one of x-sdk-date",
             });
         }
         let headers = canonical_headers(head.headers, &authorization.signed_headers, scoped)?;
@@ -203,7 +204,7 @@ impl<'a> Claim<'a> {
     }
 
     /// Compares the signature with that of the request with this body.
-    pub(crate) fn check(&self, body: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, body: &[u8]) -> Result<(), SignatureError> {
         let Self {
             head,
             authorization,
@@ -258,7 +259,7 @@ impl<'a> Claim<'a> {
         if matches(&expected) || as_sent.is_some_and(|query| matches(&canonical(query))) {
             Ok(())
         } else {
-            Err(Refusal::Mismatch {
+            Err(SignatureError::Mismatch {
                 canonical_request: String::from_utf8_lossy(&expected).replace('\n', "|"),
             })
         }
@@ -268,7 +269,9 @@ impl<'a> Claim<'a> {
 /// The access key that a request claims to be signed with.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
-    Authorization::of(headers).ok().map(|said| said.access_key)
+    Authorization::of(headers)
+        .ok()
+        .map(|authorization| authorization.access_key)
 }
 
 /// The key of the scoped dialect: derived from the secret, the day, the region and the service.
@@ -291,15 +294,15 @@ struct Authorization<'a> {
 }
 
 impl<'a> Authorization<'a> {
-    fn of(headers: &'a HeaderMap) -> Result<Self, Refusal> {
-        let header = single(headers, "authorization").ok_or(Refusal::NoCredentials)?;
-        let malformed = |what| Refusal::Malformed { what };
+    fn of(headers: &'a HeaderMap) -> Result<Self, SignatureError> {
+        let header = single(headers, "authorization").ok_or(SignatureError::NoCredentials)?;
+        let malformed = |reason| SignatureError::Malformed { reason };
         let text = std::str::from_utf8(header)
             .map_err(|_| malformed("header authorization is not text"))?;
         let (algorithm, rest) = text.split_once(' ').unwrap_or((text, ""));
         if algorithm != ALGORITHM {
-            return Err(Refusal::UnsupportedAlgorithm {
-                said: algorithm.into(),
+            return Err(SignatureError::UnsupportedAlgorithm {
+                found: algorithm.into(),
             });
         }
         let fields: Vec<&str> = rest.split(", ").collect();
@@ -350,20 +353,20 @@ fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
     scoped: bool,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, SignatureError> {
     let sorted = signed.windows(2).all(|pair| pair[0] < pair[1]);
     let lower = signed
         .iter()
         .all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
     if !sorted || !lower {
-        return Err(Refusal::Malformed {
-            what: "SignedHeaders must be sorted and in lower case",
+        return Err(SignatureError::Malformed {
+            reason: "SignedHeaders must be sorted and in lower case",
         });
     }
     let mut lines = Vec::new();
     for name in signed {
-        let value = single(headers, name).ok_or(Refusal::Malformed {
-            what: "a header of SignedHeaders is not in the request",
+        let value = single(headers, name).ok_or(SignatureError::Malformed {
+            reason: "a header of SignedHeaders is not in the request",
         })?;
         lines.extend_from_slice(name.as_bytes());
         lines.push(b':');
@@ -420,7 +423,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
 }
 
 /// The last line of the canonical request. A hash that the client sends must be the body's.
-fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, Refusal> {
+fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = hex(&Sha256::digest(body));
     match single(headers, "x-sdk-content-sha256") {
         // The official signer ignores the header when there is no body.
@@ -428,8 +431,8 @@ fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, Refusal> {
         None => Ok(actual),
         Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
         Some(claimed) if claimed == actual.as_bytes() => Ok(actual),
-        Some(_) => Err(Refusal::Malformed {
-            what: "header x-sdk-content-sha256 is not the hash of the body",
+        Some(_) => Err(SignatureError::Malformed {
+            reason: "header x-sdk-content-sha256 is not the hash of the body",
         }),
     }
 }

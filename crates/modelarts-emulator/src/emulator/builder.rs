@@ -27,7 +27,7 @@ use crate::{
     },
     scheduler::Scheduler,
     server::{connections, host_guard, router},
-    state::{EmulatorState, Parts},
+    state::{EmulatorState, StateParts},
     store::JobStore,
     traffic::{
         observer::{Exchange, Observer},
@@ -36,15 +36,15 @@ use crate::{
     validation::Offer,
 };
 
-/// What becomes of the code of jobs.
+/// How the code of jobs is run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum RunnerKind {
-    /// It runs, as processes on this machine.
+    /// As processes on this machine.
     #[default]
     Process,
-    /// It does not run: jobs do what the script says, on the emulator's clock, without processes,
-    /// copies and packages. Everything else is the same.
+    /// Not at all: jobs follow the script, on the emulator's clock, without processes, copies and
+    /// packages. Everything else is the same.
     Simulated(Script),
 }
 
@@ -83,8 +83,8 @@ pub struct Builder {
     one_job_per_output: bool,
     strict: bool,
     show_secrets: bool,
-    simulated: Option<Script>,
-    choices: Quirks,
+    script: Option<Script>,
+    quirks: Quirks,
     seeds: Vec<Seeds>,
     observer: Option<Observer>,
     id_seed: Option<u64>,
@@ -130,8 +130,8 @@ impl Default for Builder {
             one_job_per_output: false,
             strict: false,
             show_secrets: false,
-            simulated: None,
-            choices: Quirks::default(),
+            script: None,
+            quirks: Quirks::default(),
             seeds: Vec::new(),
             observer: None,
             id_seed: None,
@@ -232,18 +232,18 @@ impl Builder {
         self
     }
 
-    /// What becomes of the code of jobs. Default: [`RunnerKind::Process`].
+    /// How the code of jobs is run. Default: [`RunnerKind::Process`].
     pub fn runner(mut self, kind: RunnerKind) -> Self {
-        self.simulated = match kind {
+        self.script = match kind {
             RunnerKind::Process => None,
             RunnerKind::Simulated(script) => Some(script),
         };
         self
     }
 
-    /// What no document says, or documents say differently. Default: [`Quirks::default`].
-    pub fn choices(mut self, choices: Quirks) -> Self {
-        self.choices = choices;
+    /// The behaviour where the documents are silent or disagree. Default: [`Quirks::default`].
+    pub fn quirks(mut self, quirks: Quirks) -> Self {
+        self.quirks = quirks;
         self
     }
 
@@ -355,8 +355,8 @@ impl Builder {
         self
     }
 
-    /// Who is told of each request for an operation of the service and of its answer, before the
-    /// answer is sent: for tests that look at what a client has asked. Default: nobody.
+    /// A function that is called with each request for an operation of the service and its response,
+    /// before the response is sent: for tests of the requests of a client. Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer::new(observe));
         self
@@ -379,13 +379,13 @@ impl Builder {
                     .map_err(|error| StartError::Directory(std::env::temp_dir(), error))?,
             ),
         };
-        let place = |given: &Option<PathBuf>, name: &str| match (given, &temporary) {
+        let directory = |given: &Option<PathBuf>, name: &str| match (given, &temporary) {
             (Some(path), _) => path.clone(),
             (None, Some(temporary)) => temporary.path().join(name),
             (None, None) => PathBuf::from(name),
         };
-        let data_dir = place(&self.data_dir, "data");
-        let obs_root = place(&self.obs_root, "obs");
+        let data_dir = directory(&self.data_dir, "data");
+        let obs_root = directory(&self.obs_root, "obs");
         let obs = ConfinedDir::create(&obs_root)
             .map_err(|error| StartError::Directory(obs_root, error))?
             .by_umask();
@@ -403,11 +403,13 @@ impl Builder {
             .local_addr()
             .map_err(|error| StartError::Listen(self.listen, error))?;
         let metrics = Arc::new(Metrics::new(&database));
-        let removed = temporary.as_ref().map(|place| place.path().to_owned());
+        let temporary_path = temporary
+            .as_ref()
+            .map(|directory| directory.path().to_owned());
         let mut watchdog = None;
-        let runner: io::Result<Arc<dyn Runner>> = match self.simulated {
+        let runner: io::Result<Arc<dyn Runner>> = match self.script {
             Some(script) => {
-                watchdog = Some(Watchdog::new(String::new(), removed));
+                watchdog = Some(Watchdog::new(String::new(), temporary_path));
                 let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
                 let metrics = Arc::clone(&metrics);
                 SimulatedRunner::new(data.root(), script, obs, clock, metrics, self.log_cap)
@@ -422,7 +424,7 @@ impl Builder {
                     log_cap: self.log_cap,
                     least_disk: self.least_disk,
                     install_packages: self.install_packages,
-                    temporary: removed,
+                    temporary: temporary_path,
                 };
                 ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
             }
@@ -438,13 +440,13 @@ impl Builder {
             users.push(user);
         }
         if let Some(first) = users.first_mut() {
-            for (place, given) in [
+            for (value, given) in [
                 (&mut first.project_id, self.project_id),
                 (&mut first.access_key, self.access_key),
                 (&mut first.secret_key, self.secret_key),
             ] {
                 if let Some(given) = given {
-                    *place = given;
+                    *value = given;
                 }
             }
             first.password = self.password.or(first.password.take());
@@ -457,7 +459,7 @@ impl Builder {
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
         let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let core = EmulatorState::new(Parts {
+        let state = EmulatorState::new(StateParts {
             accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
             quotas: Quotas::new(&database, self.quota),
             store: JobStore::new(database),
@@ -466,7 +468,7 @@ impl Builder {
             clock: self.clock,
             timing: self.timing,
             wording: self.wording,
-            terms: Offer {
+            offer: Offer {
                 cloud: self.cloud,
                 pools,
                 encrypted: self.encrypted,
@@ -476,29 +478,32 @@ impl Builder {
                 strict: self.strict,
             },
             restart_on: self.restart_on,
-            choices: self.choices,
+            quirks: self.quirks,
             ids: Ids::new(self.id_seed),
             scheduler,
             runner,
             metrics,
-            journal: RequestLog::new(self.show_secrets),
+            request_log: RequestLog::new(self.show_secrets),
             observer: self.observer,
         });
-        recovery::resume(&core).map_err(database_error)?;
+        recovery::resume(&state).map_err(database_error)?;
         for seeds in self.seeds {
-            seeds.plant(&core, true).await.map_err(StartError::Seeds)?;
+            seeds
+                .create_jobs(&state, true)
+                .await
+                .map_err(StartError::Seeds)?;
         }
-        let router = router::router(Arc::clone(&core));
+        let router = router::router(Arc::clone(&state));
         let server = tokio::spawn(connections::serve(
             listener,
             router,
-            core.closing.subscribe(),
+            state.closing.subscribe(),
         ));
         Ok(Emulator {
             url: format!("http://{address}"),
             obs_root: obs.root().to_owned(),
             data_dir: data.root().to_owned(),
-            core,
+            state,
             server,
             _temporary: temporary,
             _watchdog: watchdog,

@@ -30,7 +30,7 @@ use crate::{
 /// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
 /// watchdog process kills them and removes the temporary directory.
 pub struct Emulator {
-    pub(crate) core: Arc<EmulatorState>,
+    pub(crate) state: Arc<EmulatorState>,
     url: String,
     obs_root: PathBuf,
     data_dir: PathBuf,
@@ -59,19 +59,19 @@ impl Emulator {
     /// The id of the first user's project.
     #[must_use]
     pub fn project_id(&self) -> &str {
-        &self.core.accounts.user(0).project_id
+        &self.state.accounts.user(0).project_id
     }
 
     /// The access key of the first user.
     #[must_use]
     pub fn access_key(&self) -> &str {
-        &self.core.accounts.user(0).access_key
+        &self.state.accounts.user(0).access_key
     }
 
     /// The secret key of the first user. Worth something to this emulator only.
     #[must_use]
     pub fn secret_key(&self) -> &str {
-        &self.core.accounts.user(0).secret_key
+        &self.state.accounts.user(0).secret_key
     }
 
     /// The routes that the emulator serves, to be called in-process without a socket, for example
@@ -79,7 +79,7 @@ impl Emulator {
     /// headers: `Host` must name [`url`](Self::url)'s address. A fault that cuts the connection
     /// before the answer cannot cut here: it answers 503 without a body.
     pub fn router(&self) -> axum::Router {
-        router::router(Arc::clone(&self.core))
+        router::router(Arc::clone(&self.state))
     }
 
     /// The directory in which `obs://bucket/key` is `bucket/key`.
@@ -97,13 +97,13 @@ impl Emulator {
     /// The answers that are to go wrong; the same queue as `/_emulator/faults`.
     #[must_use]
     pub fn faults(&self) -> &Faults {
-        &self.core.faults
+        &self.state.faults
     }
 
     /// What became of the requests, by operationId; all modelled operations are there.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
-        self.core.counts.all()
+        self.state.request_counts.all()
     }
 
     /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns when the
@@ -112,7 +112,7 @@ impl Emulator {
     /// processes do takes real time, and no clock waits for it. False if the clock cannot be
     /// moved.
     pub async fn advance(&self, duration: Duration) -> bool {
-        self.core.advance(duration).await
+        self.state.advance(duration).await
     }
 
     /// Puts jobs with a past there, all or none, and gives their ids.
@@ -120,13 +120,13 @@ impl Emulator {
     /// # Errors
     /// A sentence, if a member breaks a rule or a name or an id is taken.
     pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
-        seeds.plant(&self.core, false).await
+        seeds.create_jobs(&self.state, false).await
     }
 
     /// The last 256 requests for operations, the oldest first.
     #[must_use]
     pub fn last_requests(&self) -> Vec<LoggedRequest> {
-        self.core.journal.all()
+        self.state.request_log.all()
     }
 
     /// The python3 that runs boot files, if there is one on the PATH.
@@ -147,19 +147,19 @@ impl Emulator {
             })),
             Some(_) => None,
         };
-        self.core.store.wait(job_id, look).await
+        self.state.store.wait(job_id, look).await
     }
 
     /// Waits until nothing will happen to a job any more: its processes have gone, its last event
     /// is written. Also if there is no such job, or no longer.
     pub async fn settled(&self, job_id: &str) {
         let look = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
-        self.core.store.wait(job_id, look).await;
+        self.state.store.wait(job_id, look).await;
     }
 
     /// Waits until there is no such job.
     pub async fn gone(&self, job_id: &str) {
-        self.core
+        self.state
             .store
             .wait(job_id, |job| job.is_none().then_some(()))
             .await;
@@ -168,18 +168,18 @@ impl Emulator {
     /// Ends the emulator: no more requests, SIGTERM to the processes of its jobs, SIGKILL after
     /// the grace of its [`Timing`](crate::clock::timing::Timing), in real time. Returns when they have gone.
     pub async fn shutdown(mut self) {
-        self.core.closing.send_replace(true);
+        self.state.closing.send_replace(true);
         // An error would be the panic of a connection, which has been reported.
         let _ = (&mut self.server).await;
-        self.core.store.ask_all_to_stop(StopReason::Shutdown);
-        let mut work = self.core.take_work();
+        self.state.store.ask_all_to_stop(StopReason::Shutdown);
+        let mut work = self.state.take_tasks();
         let mut ended = async || while work.join_next().await.is_some() {};
-        if tokio::time::timeout(self.core.timing.grace, ended())
+        if tokio::time::timeout(self.state.timing.grace, ended())
             .await
             .is_err()
         {
-            self.core.copies.cancel();
-            self.core.runner.kill_all();
+            self.state.copy_cancellation.cancel();
+            self.state.runner.kill_all();
             let _ = tokio::time::timeout(AFTER_KILL, ended()).await;
         }
     }
@@ -192,10 +192,10 @@ impl Drop for Emulator {
     fn drop(&mut self) {
         self.server.abort();
         // Dropped tasks leave their process groups to the next line.
-        self.core.take_work().abort_all();
-        self.core.copies.cancel();
-        self.core.runner.kill_all();
+        self.state.take_tasks().abort_all();
+        self.state.copy_cancellation.cancel();
+        self.state.runner.kill_all();
         // The next emulator on this directory need not wait for the last of those tasks.
-        self.core.store.database.close();
+        self.state.store.database.close();
     }
 }

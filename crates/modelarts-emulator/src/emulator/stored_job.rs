@@ -34,7 +34,7 @@ impl Emulator {
     /// # Errors
     /// If the database cannot be read.
     pub fn stored_ids(&self) -> io::Result<Vec<String>> {
-        self.core.store.ids().map_err(io::Error::other)
+        self.state.store.ids().map_err(io::Error::other)
     }
 
     /// The job of this id, or `None` if there is none.
@@ -42,7 +42,7 @@ impl Emulator {
     /// # Errors
     /// If the database cannot be read.
     pub fn stored_job(&self, id: &str) -> io::Result<Option<StoredJob>> {
-        let stored = self.core.store.read(id, |job| StoredJob {
+        let stored = self.state.store.read(id, |job| StoredJob {
             id: job.id.clone(),
             name: job.request.name.clone(),
             phase: job.state.phase(),
@@ -55,11 +55,11 @@ impl Emulator {
         let Some(mut job) = stored else {
             return Ok(None);
         };
-        let events = self.core.store.events(id);
+        let events = self.state.store.events(id);
         let events = events.map_err(|error| io::Error::other(format!("{error:?}")))?;
         job.events = events
             .into_iter()
-            .map(|event| event.kind.message(self.core.wording))
+            .map(|event| event.kind.message(self.state.wording))
             .collect();
         Ok(Some(job))
     }
@@ -69,11 +69,11 @@ impl Emulator {
     /// # Errors
     /// If there is no such job or task, or the file cannot be read.
     pub async fn stored_log(&self, id: &str, task: u32) -> io::Result<Vec<u8>> {
-        let request = self.core.store.read(id, |job| Arc::clone(&job.request));
+        let request = self.state.store.read(id, |job| Arc::clone(&job.request));
         let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         let worker = Worker::all(id, &request).nth(task as usize);
         let worker = worker.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let tail = self.core.runner.log_tail(worker, u64::MAX).await?;
+        let tail = self.state.runner.log_tail(worker, u64::MAX).await?;
         Ok(tail.map_or_else(Vec::new, |tail| tail.content))
     }
 }

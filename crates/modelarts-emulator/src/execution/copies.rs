@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Sleep,
-    execution::driver::{Driver, Ending, GraceEnd, asked_to_stop},
+    execution::driver::{Driver, Ending, GraceEnd, stop_request},
 };
 
 /// Ready when the preparation of a job has taken too long.
-pub(crate) type Limit = Shared<Sleep>;
+pub(crate) type PrepareLimit = Shared<Sleep>;
 
 /// Copies until `end`. If that comes first, the copy is interrupted and waited for: a file that it
 /// put in place later could be older than one that is there.
@@ -35,22 +35,22 @@ async fn copy_until<T, E>(
 impl Driver {
     /// A copy or an installation before the code starts, which ends with any request to stop, and
     /// when the preparation of the job has taken too long.
-    pub(crate) async fn in_time<'a>(
+    pub(crate) async fn copy_in_time<'a>(
         &self,
-        limit: &Limit,
+        limit: &PrepareLimit,
         copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
     ) -> Result<io::Result<()>, Ending> {
-        let interrupt = self.core.copies.child_token();
+        let interrupt = self.state.copy_cancellation.child_token();
         let copy = copy(interrupt.clone());
-        copy_until(self.cut_short(limit), &interrupt, copy).await
+        copy_until(self.wait_for_interruption(limit), &interrupt, copy).await
     }
 
     /// Ready when the preparation of the job is to end before it is done.
-    pub(crate) async fn cut_short(&self, limit: &Limit) -> Ending {
+    pub(crate) async fn wait_for_interruption(&self, limit: &PrepareLimit) -> Ending {
         let mut requests = self.stop.clone();
         tokio::select! {
             biased;
-            stop = asked_to_stop(&mut requests) => stop.into(),
+            stop = stop_request(&mut requests) => stop.into(),
             () = limit.clone() => Ending::PrepareTimedOut,
         }
     }
@@ -71,8 +71,10 @@ impl Driver {
         }
         let mut requests = self.stop.clone();
         let grace = async {
-            asked_to_stop(&mut requests).await;
-            end.get_or_init(|| self.patience().shared()).clone().await;
+            stop_request(&mut requests).await;
+            end.get_or_init(|| self.grace_period().shared())
+                .clone()
+                .await;
         };
         let copied = copy_until(grace, interrupt, copy).await;
         // Also by the end of the emulator.

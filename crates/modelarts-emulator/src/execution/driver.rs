@@ -53,16 +53,16 @@ impl From<StopReason> for Ending {
 
 /// One job on its way.
 pub(crate) struct Driver {
-    pub(crate) core: Arc<EmulatorState>,
+    pub(crate) state: Arc<EmulatorState>,
     pub(crate) id: String,
     pub(crate) request: Arc<JobRequest>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
-    pub(crate) place: Option<QueueSlot>,
-    /// Whether the limit below has been set.
-    pub(super) timed: bool,
+    pub(crate) slot: Option<QueueSlot>,
+    /// True once `time_limit` has been set.
+    pub(super) limit_is_set: bool,
     /// Ready when the job has run as long as it may.
-    pub(crate) out_of_time: Mutex<Sleep>,
+    pub(crate) time_limit: Mutex<Sleep>,
     /// Of the outputs.
     pub(crate) upload_end: GraceEnd,
     /// Of the logs.
@@ -70,23 +70,23 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Nothing if there is no such job.
-    pub(super) fn at(
-        core: &Arc<EmulatorState>,
+    /// The driver of a job; none if there is no such job.
+    pub(super) fn new(
+        state: &Arc<EmulatorState>,
         id: &str,
-        place: Option<QueueSlot>,
+        slot: Option<QueueSlot>,
     ) -> Option<Self> {
         let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
-        let (request, stop) = core.store.read(id, look)?;
+        let (request, stop) = state.store.read(id, look)?;
         Some(Self {
-            core: Arc::clone(core),
+            state: Arc::clone(state),
             id: id.to_owned(),
             workers: Worker::all(id, &request).collect(),
             request,
             stop,
-            place,
-            timed: false,
-            out_of_time: Mutex::new(Box::pin(std::future::pending())),
+            slot,
+            limit_is_set: false,
+            time_limit: Mutex::new(Box::pin(std::future::pending())),
             upload_end: GraceEnd::new(),
             export_end: GraceEnd::new(),
         })
@@ -95,7 +95,7 @@ impl Driver {
     /// Moves on and says so, unless somebody has asked to stop.
     pub(super) fn advance(&self, state: State, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
-        let advanced = self.core.store.update(&self.id, |job| {
+        let advanced = self.state.store.update(&self.id, |job| {
             let advanced = job.advance(state, now);
             if advanced {
                 job.note(kind, now);
@@ -111,11 +111,11 @@ impl Driver {
 
     pub(crate) fn note(&self, kind: EventKind) {
         let now = self.now();
-        self.core.store.update(&self.id, |job| job.note(kind, now));
+        self.state.store.update(&self.id, |job| job.note(kind, now));
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now(self.core.clock.as_ref())
+        Timestamp::now(self.state.clock.as_ref())
     }
 
     pub(crate) fn stopped(&self) -> Result<(), StopReason> {
@@ -127,18 +127,18 @@ impl Driver {
 
     /// Waits, but not longer than until somebody asks to stop.
     pub(crate) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
-        let sleep = self.core.clock.sleep(duration);
+        let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
         tokio::select! {
             biased;
-            stop = asked_to_stop(&mut requests) => Err(stop),
+            stop = stop_request(&mut requests) => Err(stop),
             () = sleep => Ok(()),
         }
     }
 
     /// How long processes that are asked to end may take: the grace, unless a reset comes.
-    pub(crate) fn patience(&self) -> Sleep {
-        let grace = self.core.clock.sleep(self.core.timing.grace);
+    pub(crate) fn grace_period(&self) -> Sleep {
+        let grace = self.state.clock.sleep(self.state.timing.grace);
         let mut requests = self.stop.clone();
         Box::pin(async move {
             tokio::select! {
@@ -149,9 +149,7 @@ impl Driver {
     }
 }
 
-pub(crate) async fn asked_to_stop(
-    requests: &mut watch::Receiver<Option<StopReason>>,
-) -> StopReason {
+pub(crate) async fn stop_request(requests: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
     match requests.wait_for(Option::is_some).await {
         Ok(stop) => stop.unwrap_or(StopReason::Deleted),
         // The job is no more.

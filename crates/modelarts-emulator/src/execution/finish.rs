@@ -23,13 +23,13 @@ use crate::{
 impl Driver {
     /// From the end of the code to the last event.
     pub(super) async fn finish(&mut self, ending: Ending) {
-        let timing = self.core.timing.clone();
+        let timing = self.state.timing.clone();
         if let Ending::Stopped(StopReason::Shutdown, _) = ending {
             return;
         }
-        let ran = self.core.store.read(&self.id, |job| job.started.is_some()) == Some(true);
+        let ran = self.state.store.read(&self.id, |job| job.started.is_some()) == Some(true);
         if ran {
-            self.settle(timing.before_upload).await;
+            self.wait_unless_hurried(timing.before_upload).await;
             if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
                 // The next emulator runs it again, as if it had not ended.
                 return;
@@ -39,8 +39,8 @@ impl Driver {
         let (mut state, kind) = match &ending {
             Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
             Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
-                self.settle(timing.after_upload).await;
-                self.terminate_job();
+                self.wait_unless_hurried(timing.after_upload).await;
+                self.note_termination();
                 (State::Failed, Some(EventKind::Failed))
             }
             Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
@@ -52,7 +52,7 @@ impl Driver {
             // If it was asked to stop at the same moment, that is seen below.
             Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
-                let state = match self.core.choices.auto_stopped {
+                let state = match self.state.quirks.auto_stopped {
                     AutoStopped::Terminated => State::Terminated,
                     AutoStopped::Failed => State::Failed,
                 };
@@ -61,11 +61,11 @@ impl Driver {
             Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
         };
         if state != State::CreateFailed {
-            self.settle(timing.finishing).await;
+            self.wait_unless_hurried(timing.finishing).await;
         }
-        self.place = None;
+        self.slot = None;
         let now = self.now();
-        self.core.store.update(&self.id, |job| {
+        self.state.store.update(&self.id, |job| {
             let mut kind = kind;
             // Terminated by somebody while the outputs were on their way.
             if job.state == State::Terminating {
@@ -86,21 +86,21 @@ impl Driver {
             job.advance(state, now);
         });
         if ran {
-            self.settle(timing.billing).await;
-            if !self.hurried() {
+            self.wait_unless_hurried(timing.billing).await;
+            if !self.is_hurried() {
                 self.note(EventKind::Billed);
             }
         }
     }
 
-    pub(crate) fn terminate_job(&self) {
+    pub(crate) fn note_termination(&self) {
         let job = format!("modelarts-job-{}", self.id);
         self.note(EventKind::TerminateJob { job });
     }
 
     /// Waits after the end of the code: only a deletion or the end of the emulator cuts it short.
-    pub(super) async fn settle(&self, duration: Duration) {
-        let sleep = self.core.clock.sleep(duration);
+    pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
+        let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
         let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::in_a_hurry));
         tokio::select! {
@@ -109,14 +109,14 @@ impl Driver {
         }
     }
 
-    fn hurried(&self) -> bool {
+    fn is_hurried(&self) -> bool {
         self.stop.borrow().is_some_and(StopReason::in_a_hurry)
     }
 
     /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their own:
     /// they say which outputs are not complete. False if it was interrupted.
     pub(crate) async fn upload(&self) -> bool {
-        let interrupt = self.core.copies.child_token();
+        let interrupt = self.state.copy_cancellation.child_token();
         let outputs = self
             .within_grace(
                 &self.upload_end,
@@ -124,7 +124,7 @@ impl Driver {
                 self.upload_outputs(&interrupt),
             )
             .await;
-        let interrupt = self.core.copies.child_token();
+        let interrupt = self.state.copy_cancellation.child_token();
         let logs = self
             .within_grace(&self.export_end, &interrupt, self.export_logs(&interrupt))
             .await;
@@ -132,7 +132,7 @@ impl Driver {
     }
 
     async fn upload_outputs(&self, interrupt: &CancellationToken) {
-        let runner = Arc::clone(&self.core.runner);
+        let runner = Arc::clone(&self.state.runner);
         for worker in &self.workers {
             let task = worker.task();
             for (index, output) in worker.request.outputs.iter().enumerate() {
@@ -170,7 +170,7 @@ impl Driver {
     /// Scratch directories are emptied when the job ends, and not before it runs again in its place.
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
-            if let Err(error) = self.core.runner.clear_scratch(worker.clone()).await {
+            if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
                 tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
             }
         }
@@ -182,7 +182,7 @@ impl Driver {
             let LogExport::To(path) = &worker.request.log_export else {
                 continue;
             };
-            let runner = &self.core.runner;
+            let runner = &self.state.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
                 // Nothing has been written so far.
@@ -226,29 +226,30 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
     }
 }
 
-/// Takes a deleted job away once nothing will happen to it any more.
-pub(crate) async fn remove(core: Arc<EmulatorState>, id: String) {
-    core.store
+/// Removes a deleted job once it is settled.
+pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
+    state
+        .store
         .wait(&id, |job| job.is_none_or(|job| job.settled).then_some(()))
         .await;
-    let mut closing = core.closing.subscribe();
+    let mut closing = state.closing.subscribe();
     tokio::select! {
-        () = core.clock.sleep(core.timing.deleting) => {}
+        () = state.clock.sleep(state.timing.deleting) => {}
         // Its directory stays where it is.
         _ = closing.wait_for(|closing| *closing) => return,
     }
-    forget(&core, &id).await;
+    purge(&state, &id).await;
 }
 
-/// Takes away all that there is of a job to which nothing will happen any more.
-pub(crate) async fn forget(core: &EmulatorState, id: &str) {
-    core.runner.remove(id.to_owned()).await;
-    let tasks: Vec<String> = core
+/// Removes all that is stored of a settled job.
+pub(crate) async fn purge(state: &EmulatorState, id: &str) {
+    state.runner.remove(id.to_owned()).await;
+    let tasks: Vec<String> = state
         .store
         .read(id, |job| job.tasks().collect())
         .unwrap_or_default();
     for task in tasks {
-        core.metrics.remove(&format!("modelarts-job-{id}-{task}"));
+        state.metrics.remove(&format!("modelarts-job-{id}-{task}"));
     }
-    core.store.remove(id);
+    state.store.remove(id);
 }

@@ -1,4 +1,4 @@
-//! The picture of the analysis of one parameter: its values to the right, rewards upwards.
+//! Charts of the analysis of a search, one for each parameter: values to the right, rewards upwards.
 
 use std::fs;
 use std::io;
@@ -29,12 +29,12 @@ const BLACK: u8 = 0;
 
 /// Where the picture of a parameter lies. None if the job keeps nothing in OBS.
 pub(crate) fn place(request: &JobRequest, name: &str) -> Option<String> {
-    let directory = home(request)?.to_string();
+    let directory = chart_directory(request)?.to_string();
     let directory = directory.trim_end_matches('/');
     Some(format!("{directory}/{FOLDER}/{name}.png"))
 }
 
-fn home(request: &JobRequest) -> Option<&ObsPath> {
+fn chart_directory(request: &JobRequest) -> Option<&ObsPath> {
     if let LogExport::To(path) = &request.log_export {
         return Some(path);
     }
@@ -53,10 +53,10 @@ pub(crate) fn draw_all(
     request: &JobRequest,
     trials: &[Trial],
 ) -> io::Result<()> {
-    let (Some(home), Some(tuning)) = (home(request), &request.tuning) else {
+    let (Some(directory_path), Some(tuning)) = (chart_directory(request), &request.tuning) else {
         return Ok(());
     };
-    let directory = obs.directory(&home.relative().join(FOLDER))?;
+    let directory = obs.directory(&directory_path.relative().join(FOLDER))?;
     for name in tuning.space.names() {
         let path = directory.join(format!("{name}.png"));
         // What lies there may be a link: it is replaced, not followed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{
     catalog::quirks::Preempted,
     execution::{
-        driver::{Driver, Ending, asked_to_stop},
+        driver::{Driver, Ending, stop_request},
         finish::record_end,
     },
     job::{
@@ -51,118 +51,118 @@ impl Restarts {
 #[derive(Clone, Copy, Debug)]
 struct Round {
     /// From Creating on: nothing of it can lie in its directories. If not, it is in the queue.
-    new: bool,
+    first: bool,
     /// It has run before: it goes before others, and does not wait for ever.
-    again: bool,
+    requeued: bool,
 }
 
-/// What a job asks of its pool.
-pub(crate) fn asked(job: &Job, again: bool) -> NodeRequest {
+/// The nodes that a job needs of its pool.
+pub(crate) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
         pool: job.request.pool_id.clone().unwrap_or_default(),
         nodes: job.request.node_count,
         priority: job.priority,
         preemptible: job.preemptible,
-        again,
+        requeued,
     }
 }
 
-/// Drives the job until nothing will happen to it any more. `place` is its place in the queue.
-pub(crate) async fn drive(core: Arc<EmulatorState>, id: String, place: QueueSlot) {
-    let Some(mut driver) = Driver::at(&core, &id, Some(place)) else {
+/// Drives the job until nothing will happen to it any more. `slot` is its place in the queue.
+pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
+    let Some(mut driver) = Driver::new(&state, &id, Some(slot)) else {
         return;
     };
     // An earlier process may have left it in the queue, before its first run or after it.
     let look = |job: &Job| (job.state, job.started.is_some(), job.restarts);
-    let Some((state, ran, used)) = core.store.read(&id, look) else {
+    let Some((phase, ran, used)) = state.store.read(&id, look) else {
         return;
     };
-    let mut restarts = Restarts::of(&driver.request, core.restart_on, used);
+    let mut restarts = Restarts::of(&driver.request, state.restart_on, used);
     let mut round = Round {
-        new: state == State::Creating,
-        again: ran,
+        first: phase == State::Creating,
+        requeued: ran,
     };
     let ending = loop {
-        let ending = match driver.live(round).await {
+        let ending = match driver.run_round(round).await {
             Ok(ending) => ending,
             Err(stop) => stop.into(),
         };
         round = Round {
-            new: false,
-            again: true,
+            first: false,
+            requeued: true,
         };
-        if !driver.again(&ending, &mut restarts).await {
+        if !driver.requeue(&ending, &mut restarts).await {
             break ending;
         }
     };
     driver.finish(ending).await;
-    core.store.update(&id, |job| job.settled = true);
+    state.store.update(&id, |job| job.settled = true);
 }
 
-/// Lets a job that was put there stand as it is until somebody ends it.
-pub(crate) async fn stand(core: Arc<EmulatorState>, id: String) {
-    let Some(mut driver) = Driver::at(&core, &id, None) else {
+/// Holds a seeded job in its state until a request stops or deletes it.
+pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
+    let Some(mut driver) = Driver::new(&state, &id, None) else {
         return;
     };
-    let why = asked_to_stop(&mut driver.stop.clone()).await;
+    let why = stop_request(&mut driver.stop.clone()).await;
     driver.finish(Ending::Stopped(why, None)).await;
-    core.store.update(&id, |job| job.settled = true);
+    state.store.update(&id, |job| job.settled = true);
 }
 
 impl Driver {
     /// From Creating, or from the queue, to the end of the code. An error is a request to stop
     /// that came before the code was started.
-    async fn live(&mut self, round: Round) -> Result<Ending, StopReason> {
-        let timing = self.core.timing.clone();
-        let before = self.core.store.read(&self.id, |job| job.records.len());
+    async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
+        let timing = self.state.timing.clone();
+        let before = self.state.store.read(&self.id, |job| job.records.len());
         for worker in &mut self.workers {
             worker.run = before.unwrap_or_default();
         }
-        if round.new {
+        if round.first {
             self.pause(timing.creating).await?;
-            let runner = &self.core.runner;
+            let runner = &self.state.runner;
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
                 return Ok(Ending::PrepareTimedOut);
             }
             self.advance(State::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
-        if !self.nodes(round.again).await? {
+        if !self.wait_for_nodes(round.requeued).await? {
             return Ok(Ending::NoNodes);
         }
-        if let Err(ending) = self.prepare(round.new).await {
+        if let Err(ending) = self.prepare(round.first).await {
             return Ok(ending);
         }
         self.pause(timing.starting).await?;
         self.advance(State::Running, EventKind::Running)?;
-        if !self.timed
+        if !self.limit_is_set
             && let Some(limit) = self.request.auto_stop()
         {
-            self.timed = true;
+            self.limit_is_set = true;
             // The limit counts from the first Running, also on a clock that leaps.
-            let ran = if round.again {
-                self.ran()
+            let ran = if round.requeued {
+                self.time_since_start()
             } else {
                 Duration::ZERO
             };
-            *self.out_of_time.lock() = self.core.clock.sleep(limit.saturating_sub(ran));
+            *self.time_limit.lock() = self.state.clock.sleep(limit.saturating_sub(ran));
         }
         self.pause(timing.first_step).await?;
-        Ok(self.work().await)
+        Ok(self.run_code().await)
     }
 
     /// How long ago the job ran first.
-    fn ran(&self) -> Duration {
-        let started = self.core.store.read(&self.id, |job| job.started).flatten();
+    fn time_since_start(&self) -> Duration {
+        let started = self.state.store.read(&self.id, |job| job.started).flatten();
         started.map_or(Duration::ZERO, |started| self.now().since(started))
     }
 
     /// Waits for the nodes. False if a job that runs again has waited too long, or there is no such
     /// pool any more.
-    async fn nodes(&mut self, again: bool) -> Result<bool, StopReason> {
+    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
-        if !self.core.scheduler.has(pool) {
+        if !self.state.scheduler.has_pool(pool) {
             tracing::warn!(
                 job = self.id,
                 pool,
@@ -170,50 +170,54 @@ impl Driver {
             );
             return Ok(false);
         }
-        if self.place.is_none() {
-            let asked = self.core.store.read(&self.id, |job| asked(job, again));
-            let asked = asked.ok_or(StopReason::Deleted)?;
-            self.place = Some(self.core.scheduler.enqueue(asked));
+        if self.slot.is_none() {
+            let request = self
+                .state
+                .store
+                .read(&self.id, |job| node_request(job, requeued));
+            let request = request.ok_or(StopReason::Deleted)?;
+            self.slot = Some(self.state.scheduler.enqueue(request));
         }
         let mut requests = self.stop.clone();
-        let Some(place) = &mut self.place else {
+        let Some(slot) = &mut self.slot else {
             return Ok(true);
         };
-        if place.holds() {
+        if slot.has_nodes() {
             return Ok(true);
         }
-        let patience = if again {
-            self.core.clock.sleep(self.core.timing.requeue)
+        let limit = if requeued {
+            self.state.clock.sleep(self.state.timing.requeue)
         } else {
             Box::pin(std::future::pending())
         };
         tokio::select! {
             biased;
-            stop = asked_to_stop(&mut requests) => Err(stop),
-            () = place.granted() => Ok(true),
-            () = patience => Ok(false),
+            stop = stop_request(&mut requests) => Err(stop),
+            () = slot.wait_for_nodes() => Ok(true),
+            () = limit => Ok(false),
         }
     }
 
-    /// Whether the job goes back to the queue, and if so, puts it there.
-    async fn again(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
+    /// Puts the job back into the queue if it may run again. False if it may not.
+    async fn requeue(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
         let preempted = match ending {
             Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
             Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
-            Ending::Preempted if self.core.choices.preempted == Preempted::Pending => true,
+            Ending::Preempted if self.state.quirks.preempted == Preempted::Pending => true,
             _ => return false,
         };
         // Nothing was made where nothing ran.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
-                self.settle(self.core.timing.before_upload).await;
+                self.wait_unless_hurried(self.state.timing.before_upload)
+                    .await;
             }
             if !self.upload().await {
                 return false;
             }
         }
         let now = self.now();
-        let back = self.core.store.update(&self.id, |job| {
+        let back = self.state.store.update(&self.id, |job| {
             let queued = job.state == State::Queuing || job.advance(State::Queuing, now);
             if job.stop_reason().is_some() || !queued {
                 return false;
@@ -249,7 +253,7 @@ impl Driver {
             restarts.left -= 1;
         }
         // Others may have the nodes meanwhile.
-        self.place = None;
+        self.slot = None;
         true
     }
 }

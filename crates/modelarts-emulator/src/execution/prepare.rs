@@ -1,5 +1,4 @@
-//! What happens between the nodes and the start of the code: containers, pre-check, code, inputs,
-//! packages.
+//! Preparation of a job that has its nodes: containers, pre-check, code, inputs, packages.
 
 use std::sync::Arc;
 
@@ -7,7 +6,7 @@ use futures::FutureExt;
 
 use crate::{
     execution::{
-        copies::Limit,
+        copies::PrepareLimit,
         driver::{Driver, Ending},
     },
     job::event::EventKind,
@@ -15,9 +14,9 @@ use crate::{
 };
 
 impl Driver {
-    /// Makes all workers ready; unless the job is new, without what lies in their directories.
-    pub(crate) async fn prepare(&self, new: bool) -> Result<(), Ending> {
-        let limit = self.core.clock.limit(self.core.timing.preparing).shared();
+    /// Prepares all workers. The containers of a job that ran before are made anew.
+    pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
+        let limit = self.state.clock.limit(self.state.timing.preparing).shared();
         for worker in &self.workers {
             let pod = worker.pod();
             let image = worker.request.image().to_owned();
@@ -27,7 +26,7 @@ impl Driver {
             });
             self.note(EventKind::PodCreated { pod: pod.clone() });
             self.note(EventKind::PodStarted { pod });
-            if !new && let Err(error) = self.core.runner.renew(worker.clone()).await {
+            if !first && let Err(error) = self.state.runner.renew(worker.clone()).await {
                 let cause = format!("the container cannot be made again: {error}");
                 return Err(Ending::Unprepared(cause));
             }
@@ -36,7 +35,7 @@ impl Driver {
             self.pre_check()?;
         }
         for worker in &self.workers {
-            self.bring_in(worker, &limit).await?;
+            self.download_all(worker, &limit).await?;
         }
         Ok(())
     }
@@ -47,7 +46,7 @@ impl Driver {
             let task = worker.task();
             let begin = self.now();
             self.note(EventKind::PreCheckStarted { task: task.clone() });
-            let checked = self.core.runner.pre_check(worker);
+            let checked = self.state.runner.pre_check(worker);
             let seconds = self.now().seconds_since(begin);
             if let Err(error) = checked {
                 let cause = format!("the pre-check of {task} failed: {error}");
@@ -64,18 +63,18 @@ impl Driver {
     }
 
     /// Brings code, inputs and packages to one worker.
-    async fn bring_in(&self, worker: &Worker, limit: &Limit) -> Result<(), Ending> {
-        let runner = Arc::clone(&self.core.runner);
+    async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
+        let runner = Arc::clone(&self.state.runner);
         let task = worker.task();
         if worker.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
             let begin = self.now();
             tokio::select! {
                 biased;
-                ending = self.cut_short(limit) => return Err(ending),
-                () = self.core.clock.sleep(runner.download_time(worker)) => {}
+                ending = self.wait_for_interruption(limit) => return Err(ending),
+                () = self.state.clock.sleep(runner.download_time(worker)) => {}
             }
-            let copy = self.in_time(limit, |interrupt| {
+            let copy = self.copy_in_time(limit, |interrupt| {
                 runner.download_code(worker.clone(), interrupt)
             });
             let result = copy.await?;
@@ -100,7 +99,7 @@ impl Driver {
             self.stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
-            let copy = self.in_time(limit, |interrupt| {
+            let copy = self.copy_in_time(limit, |interrupt| {
                 runner.download_input(worker.clone(), index, interrupt)
             });
             let result = copy.await?;
@@ -133,7 +132,7 @@ impl Driver {
             }
             self.stopped()?;
             // No document has an event for it.
-            let copy = self.in_time(limit, |interrupt| {
+            let copy = self.copy_in_time(limit, |interrupt| {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });
             if let Err(error) = copy.await? {
@@ -149,8 +148,8 @@ impl Driver {
     }
 
     /// Installs packages. Where that fails the code runs without them: it will say what it misses.
-    async fn install(&self, worker: &Worker, limit: &Limit) -> Result<(), Ending> {
-        for file in self.core.runner.requirements(worker) {
+    async fn install(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
+        for file in self.state.runner.requirements(worker) {
             self.stopped()?;
             let task = worker.task();
             let files = file.clone();
@@ -159,8 +158,8 @@ impl Driver {
                 files: files.clone(),
             });
             let begin = self.now();
-            let runner = &self.core.runner;
-            let installation = self.in_time(limit, |interrupt| {
+            let runner = &self.state.runner;
+            let installation = self.copy_in_time(limit, |interrupt| {
                 runner.install(worker.clone(), file, interrupt)
             });
             let result = installation.await?;

@@ -11,11 +11,11 @@ use crate::{
 };
 
 /// Goes on with all jobs that have not come to their end. Their processes have been ended.
-pub(crate) fn resume(core: &Arc<EmulatorState>) -> rusqlite::Result<()> {
-    let now = Timestamp::now(core.clock.as_ref());
-    for id in core.store.open()? {
-        let mut stands = false;
-        let goes_on = core.store.update(&id, |job| {
+pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
+    let now = Timestamp::now(state.clock.as_ref());
+    for id in state.store.open()? {
+        let mut held = false;
+        let continued = state.store.update(&id, |job| {
             match job.state {
                 // The machine has failed, and not the code: the job is scheduled again.
                 State::Running if !job.standing => {
@@ -42,20 +42,20 @@ pub(crate) fn resume(core: &Arc<EmulatorState>) -> rusqlite::Result<()> {
             }
             job.settled = job.state.is_final();
             if job.standing && !job.settled && !job.deleted {
-                stands = true;
+                held = true;
                 return None;
             }
             // Who has only waited so far does not run again.
-            (!job.settled).then(|| lifecycle::asked(job, job.started.is_some()))
+            (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
         });
-        match goes_on.flatten() {
-            None if stands => core.spawn(lifecycle::stand(Arc::clone(core), id)),
-            Some(asked) => {
-                let place = core.scheduler.enqueue(asked);
-                core.spawn(lifecycle::drive(Arc::clone(core), id, place));
+        match continued.flatten() {
+            None if held => state.spawn(lifecycle::hold(Arc::clone(state), id)),
+            Some(request) => {
+                let slot = state.scheduler.enqueue(request);
+                state.spawn(lifecycle::drive(Arc::clone(state), id, slot));
             }
-            None if core.store.read(&id, |job| job.deleted) == Some(true) => {
-                core.spawn(finish::remove(Arc::clone(core), id));
+            None if state.store.read(&id, |job| job.deleted) == Some(true) => {
+                state.spawn(finish::remove_deleted(Arc::clone(state), id));
             }
             None => {}
         }

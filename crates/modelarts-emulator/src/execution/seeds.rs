@@ -1,4 +1,4 @@
-//! Jobs with a past that never was: put there for tests of lists and details.
+//! Seeds: jobs with an invented past, for tests of lists and details.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::{
     validation::{self, Creation},
 };
 
-/// Jobs to put there; read from JSON by [`Seeds::from_json`].
+/// Jobs to create with a past; read from JSON by [`Seeds::from_json`].
 ///
 /// ```json
 /// {"jobs": [
@@ -63,9 +63,9 @@ struct Seed {
     id: Option<String>,
     user: Option<String>,
     phase: Option<String>,
-    created: Option<Time>,
-    started: Option<Time>,
-    ended: Option<Time>,
+    created: Option<SeedTime>,
+    started: Option<SeedTime>,
+    ended: Option<SeedTime>,
     exit_code: Option<i32>,
     task: Option<String>,
     events: Option<Vec<SeedEvent>>,
@@ -77,7 +77,7 @@ struct Seed {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SeedEvent {
-    time: Time,
+    time: SeedTime,
     message: String,
     #[serde(default)]
     level: Level,
@@ -88,9 +88,9 @@ struct SeedEvent {
 /// RFC 3339, or milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
-struct Time(Timestamp);
+struct SeedTime(Timestamp);
 
-impl TryFrom<Value> for Time {
+impl TryFrom<Value> for SeedTime {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
@@ -116,9 +116,9 @@ impl fmt::Display for SeedError {
 impl std::error::Error for SeedError {}
 
 /// The most jobs of one seed.
-const MOST: u32 = 1_000_000;
+const MAX_COUNT: u32 = 1_000_000;
 /// So many are put there before those are written.
-const PORTION: usize = 1000;
+const COMMIT_BATCH: usize = 1000;
 
 impl Seeds {
     /// Reads seeds. Whether they can be put there is seen only by an emulator.
@@ -129,48 +129,48 @@ impl Seeds {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Puts the jobs there, all or none, and gives their ids. With `again`, jobs whose names are
+    /// Puts the jobs there, all or none, and gives their ids. With `keep_existing`, jobs whose names are
     /// taken are there already, and left as they are.
-    pub(crate) async fn plant(
+    pub(crate) async fn create_jobs(
         &self,
-        core: &Arc<EmulatorState>,
-        again: bool,
+        state: &Arc<EmulatorState>,
+        keep_existing: bool,
     ) -> Result<Vec<String>, SeedError> {
-        self.check(core)?;
+        self.check(state)?;
         let mut ids = Vec::new();
-        if let Err(error) = self.plant_all(core, again, &mut ids).await {
+        if let Err(error) = self.create_each(state, keep_existing, &mut ids).await {
             for id in &ids {
-                finish::forget(core, id).await;
+                finish::purge(state, id).await;
             }
             return Err(error);
         }
-        let written = core.store.database.written().await;
+        let written = state.store.database.written().await;
         written.map_err(|error| SeedError(error.message))?;
         for id in &ids {
-            if core.store.read(id, |job| job.standing) == Some(true) {
-                core.spawn(lifecycle::stand(Arc::clone(core), id.clone()));
+            if state.store.read(id, |job| job.standing) == Some(true) {
+                state.spawn(lifecycle::hold(Arc::clone(state), id.clone()));
             }
         }
         Ok(ids)
     }
 
     /// Looks at the first and the last job of each seed, before anything is there.
-    fn check(&self, core: &EmulatorState) -> Result<(), SeedError> {
-        let now = Timestamp::now(core.clock.as_ref());
+    fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
+        let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
             let count = seed.count.unwrap_or(1);
-            if !(1..=MOST).contains(&count) {
-                let sentence = format!(".count must be between 1 and {MOST}");
-                return Err(misplaced(at, &sentence));
+            if !(1..=MAX_COUNT).contains(&count) {
+                let sentence = format!(".count must be between 1 and {MAX_COUNT}");
+                return Err(seed_error(at, &sentence));
             }
             let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
             if count > 1 && (seed.id.is_some() || !marked) {
                 let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
-                return Err(misplaced(at, sentence));
+                return Err(seed_error(at, sentence));
             }
             for n in [0, count - 1] {
-                let grown = seed.grow(core, n, now);
-                grown.map_err(|sentence| misplaced(at, &sentence))?;
+                let built = seed.build_job(state, n, now);
+                built.map_err(|sentence| seed_error(at, &sentence))?;
             }
         }
         Ok(())
@@ -178,32 +178,32 @@ impl Seeds {
 
     /// One after the other, because they may be many. `ids` are those of all that was begun, also
     /// when it fails.
-    async fn plant_all(
+    async fn create_each(
         &self,
-        core: &Arc<EmulatorState>,
-        again: bool,
+        state: &Arc<EmulatorState>,
+        keep_existing: bool,
         ids: &mut Vec<String>,
     ) -> Result<(), SeedError> {
-        let now = Timestamp::now(core.clock.as_ref());
+        let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
             for n in 0..seed.count.unwrap_or(1) {
-                let grown = seed.grow(core, n, now);
-                let job = grown.map_err(|sentence| misplaced(at, &sentence))?;
+                let built = seed.build_job(state, n, now);
+                let job = built.map_err(|sentence| seed_error(at, &sentence))?;
                 let (id, name) = (job.id.clone(), job.request.name.clone());
-                let taken = core.store.is_taken(&job.project, &name);
-                if again && taken.unwrap_or_default() {
+                let taken = state.store.is_taken(&job.project, &name);
+                if keep_existing && taken.unwrap_or_default() {
                     continue;
                 }
                 let refused = |sentence| SeedError(format!("the job {name}: {sentence}"));
-                if core.store.read(&id, |_| ()).is_some() {
+                if state.store.read(&id, |_| ()).is_some() {
                     let sentence = format!("there is a job with the id {id} already");
                     return Err(refused(sentence));
                 }
                 ids.push(id);
-                put(core, seed, job).await.map_err(refused)?;
-                if ids.len().is_multiple_of(PORTION) {
+                store_job(state, seed, job).await.map_err(refused)?;
+                if ids.len().is_multiple_of(COMMIT_BATCH) {
                     // Others have their turn, and what waits to be written does not grow.
-                    let written = core.store.database.written().await;
+                    let written = state.store.database.written().await;
                     written.map_err(|error| SeedError(error.message))?;
                 }
             }
@@ -213,31 +213,32 @@ impl Seeds {
 }
 
 /// `sentence` begins with the member behind the place of the seed.
-fn misplaced(at: usize, sentence: &str) -> SeedError {
+fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }
 
 /// Stores a job, its logs and its metrics.
-async fn put(core: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
+async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
     let id = job.id.clone();
     let request = Arc::clone(&job.request);
-    core.store
+    state
+        .store
         .insert(job, usize::MAX, false)
         .map_err(|error| error.message)?;
     for worker in Worker::all(&id, &request) {
         if let Some(values) = seed.metrics.get(&worker.task()) {
-            core.metrics.give(&worker.pod(), values.clone());
+            state.metrics.give(&worker.pod(), values.clone());
         }
         if let Some(text) = seed.logs.get(&worker.task()) {
-            let written = core.runner.write_log(worker, text.clone()).await;
+            let written = state.runner.write_log(worker, text.clone()).await;
             written.map_err(|error| format!("its log cannot be written: {error}"))?;
         }
     }
     Ok(())
 }
 
-/// When things happened.
-struct Past {
+/// The times of the phases of a job.
+struct SeedTimes {
     created: Timestamp,
     started: Option<Timestamp>,
     ended: Option<Timestamp>,
@@ -245,25 +246,25 @@ struct Past {
 
 impl Seed {
     /// The job with the number `n`. An error begins with the member behind the place of the seed.
-    fn grow(&self, core: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
+    fn build_job(&self, state: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
         let phase = self.phase.as_deref().unwrap_or("Completed");
         if !PHASES.contains(&phase) {
             return Err(format!(".phase must be one of {}", PHASES.join(", ")));
         }
-        let past = self.past(phase, n, now)?;
-        let request = self.request(core, n)?;
-        let user = self.user(core)?;
+        let times = self.times(phase, n, now)?;
+        let request = self.request(state, n)?;
+        let user = self.user(state)?;
         let id = match &self.id {
-            None => core.ids.next(),
+            None => state.ids.next(),
             Some(id) => Uuid::parse_str(id).map_err(|_| ".id must be a UUID".to_owned())?,
         };
-        let mut job = Job::new(id.to_string(), request, past.created);
+        let mut job = Job::new(id.to_string(), request, times.created);
         job.project.clone_from(&user.project_id);
         job.user_id.clone_from(&user.id);
         job.user_name.clone_from(&user.name);
         job.tags.clone_from(&self.tags);
         self.check_tasks(&job)?;
-        self.live(&mut job, phase, &past)?;
+        self.replay(&mut job, phase, &times)?;
         if let Some(events) = &self.events {
             if !events.is_sorted_by_key(|event| event.time.0) {
                 return Err(".events must be in the order of their times".to_owned());
@@ -281,15 +282,19 @@ impl Seed {
         Ok(job)
     }
 
-    fn user<'a>(&self, core: &'a EmulatorState) -> Result<&'a User, String> {
+    fn user<'a>(&self, state: &'a EmulatorState) -> Result<&'a User, String> {
         let Some(name) = &self.user else {
-            return Ok(core.accounts.user(0));
+            return Ok(state.accounts.user(0));
         };
-        let found = core.accounts.all().iter().find(|user| user.name == *name);
+        let found = state
+            .accounts
+            .users()
+            .iter()
+            .find(|user| user.name == *name);
         found.ok_or_else(|| format!(".user: there is no user {name}"))
     }
 
-    fn request(&self, core: &EmulatorState, n: u32) -> Result<JobRequest, String> {
+    fn request(&self, state: &EmulatorState, n: u32) -> Result<JobRequest, String> {
         let mut body = self.job.clone().unwrap_or_else(|| {
             json!({
                 "kind": "job",
@@ -308,7 +313,7 @@ impl Seed {
         }
         let draft = Creation {
             body: &body,
-            terms: &core.terms,
+            terms: &state.offer,
             stored: None,
             is_algorithm: false,
             may_prioritise: true,
@@ -318,7 +323,7 @@ impl Seed {
             .map_err(|error| format!(".job: {} {}", error.code, error.message))
     }
 
-    fn past(&self, phase: &str, n: u32, now: Timestamp) -> Result<Past, String> {
+    fn times(&self, phase: &str, n: u32, now: Timestamp) -> Result<SeedTimes, String> {
         let may_start = [
             "Running",
             "Terminating",
@@ -345,7 +350,7 @@ impl Seed {
         }
         // Later jobs of one seed are created later, and must not be of the future.
         let later = std::time::Duration::from_secs(u64::from(n));
-        let shift = |time: Option<Time>| time.map(|Time(moment)| moment.plus(later));
+        let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
         let created =
             shift(self.created).unwrap_or_else(|| Timestamp::from_millis(now.millis() - before));
@@ -366,7 +371,7 @@ impl Seed {
                 return Err(format!(".{name} must not be before what comes before it"));
             }
         }
-        Ok(Past {
+        Ok(SeedTimes {
             created,
             started,
             ended,
@@ -400,32 +405,32 @@ impl Seed {
     }
 
     /// Takes the job through the phases that it has had, with their events.
-    fn live(&self, job: &mut Job, phase: &str, past: &Past) -> Result<(), String> {
-        let (created, started) = (past.created, past.started);
-        let ended = past.ended.unwrap_or(created);
+    fn replay(&self, job: &mut Job, phase: &str, times: &SeedTimes) -> Result<(), String> {
+        let (created, started) = (times.created, times.started);
+        let ended = times.ended.unwrap_or(created);
         let tasks: Vec<String> = job.tasks().collect();
         let exit_code = match phase {
             "Failed" => self.exit_code.unwrap_or(1),
             "Terminated" => 143,
             _ => 0,
         };
-        let mut way = true;
+        let mut reached = true;
         if phase == "Abnormal" {
-            way = job.advance(State::CreateFailed, ended);
+            reached = job.advance(State::CreateFailed, ended);
             let cause = "seeded".to_owned();
             job.note(EventKind::CreateFailed { cause }, ended);
         } else if phase != "Creating" {
-            way = job.advance(State::Queuing, created);
+            reached = job.advance(State::Queuing, created);
             job.note(EventKind::Queuing, created);
         }
         if let Some(started) = started {
-            way &= job.advance(State::Running, started);
+            reached &= job.advance(State::Running, started);
             job.note(EventKind::Running, started);
             for task in tasks.clone() {
                 job.note(EventKind::TaskStarted { task }, started);
             }
         }
-        if started.is_some() && past.ended.is_some() {
+        if started.is_some() && times.ended.is_some() {
             for task in tasks {
                 job.note(EventKind::TaskFinished { task, exit_code }, ended);
             }
@@ -443,7 +448,7 @@ impl Seed {
                 Some((State::Failed, EventKind::Failed, reason))
             }
             "Terminating" | "Terminated" => {
-                way &= job.advance(State::Terminating, started.unwrap_or(created));
+                reached &= job.advance(State::Terminating, started.unwrap_or(created));
                 let reason = format!("exit with {exit_code}");
                 (phase == "Terminated").then_some((
                     State::Terminated,
@@ -462,13 +467,14 @@ impl Seed {
                     recover: None,
                 });
             }
-            way &= job.advance(state, ended);
+            reached &= job.advance(state, ended);
             job.note(kind, ended);
         }
         job.settled = job.state.is_final();
         job.standing = !job.settled;
         // The table of phases above and that of the state machine agree.
-        way.then_some(())
+        reached
+            .then_some(())
             .ok_or_else(|| format!(".phase: no way leads to {phase}"))
     }
 }

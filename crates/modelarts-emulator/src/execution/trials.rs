@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     execution::{
-        driver::{Driver, Ending, asked_to_stop},
+        driver::{Driver, Ending, stop_request},
         importance_chart,
     },
     job::{
@@ -30,8 +30,8 @@ use crate::{
     },
 };
 
-/// How a trial ended.
-struct Tried {
+/// A trial that has ended.
+struct FinishedTrial {
     id: String,
     task: String,
     point: Point,
@@ -42,25 +42,25 @@ struct Tried {
 
 /// Why no more trials are started.
 enum Halt {
-    StopReason(StopReason),
+    Stopped(StopReason),
     Preempted,
     /// The node of this task died.
     NodeFault(String),
 }
 
-/// What the next point is chosen from.
-struct Search {
+/// The state of a search, from which its algorithm chooses the next point.
+struct SearchState {
     searcher: Box<dyn Searcher>,
     rng: Rng,
-    tried: Vec<(Point, f64)>,
+    results: Vec<(Point, f64)>,
     running: Vec<Point>,
     dimensions: usize,
 }
 
-impl Search {
-    fn next(&mut self) -> Point {
+impl SearchState {
+    fn next_point(&mut self) -> Point {
         let known = Known {
-            tried: &self.tried,
+            tried: &self.results,
             running: &self.running,
             dimensions: self.dimensions,
         };
@@ -70,27 +70,27 @@ impl Search {
 
 impl Driver {
     /// Runs all trials. They start anew with each run of the job.
-    pub(crate) async fn search(&self, tuning: &Tuning) -> Ending {
-        self.core.store.update(&self.id, |job| job.trials.clear());
+    pub(crate) async fn run_search(&self, tuning: &Tuning) -> Ending {
+        self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
             let task = worker.task();
             self.note(EventKind::TaskStarted { task });
         }
         let mut failure = None;
-        let mut well = 0;
-        let halt = self.trials(tuning, |tried| {
-            if tried.exit_code == 0 {
-                well += 1;
+        let mut succeeded = 0;
+        let halt = self.run_trials(tuning, |trial| {
+            if trial.exit_code == 0 {
+                succeeded += 1;
             } else {
                 failure = Some(TaskFailure {
-                    task: tried.task.clone(),
-                    exit_code: tried.exit_code,
+                    task: trial.task.clone(),
+                    exit_code: trial.exit_code,
                 });
             }
         });
         let halt = halt.await;
-        self.draw().await;
-        let failure = failure.filter(|_| well == 0);
+        self.draw_charts().await;
+        let failure = failure.filter(|_| succeeded == 0);
         let exit_code = failure.as_ref().map_or(0, |failure| failure.exit_code);
         for worker in &self.workers {
             let task = worker.task();
@@ -98,29 +98,33 @@ impl Driver {
         }
         match halt {
             None => Ending::Exited(failure),
-            Some(Halt::StopReason(why)) => Ending::Stopped(why, failure),
+            Some(Halt::Stopped(why)) => Ending::Stopped(why, failure),
             Some(Halt::Preempted) => Ending::Preempted,
             Some(Halt::NodeFault(task)) => Ending::NodeFault(task),
         }
     }
 
     /// Keeps as many trials running as may run, until all have run or the job is to end.
-    async fn trials(&self, tuning: &Tuning, mut note: impl FnMut(&Tried)) -> Option<Halt> {
-        let mut search = Search {
+    async fn run_trials(
+        &self,
+        tuning: &Tuning,
+        mut note: impl FnMut(&FinishedTrial),
+    ) -> Option<Halt> {
+        let mut search = SearchState {
             searcher: tuning.searcher(),
             rng: Rng::with_seed(tuning.seed),
-            tried: Vec::new(),
+            results: Vec::new(),
             running: Vec::new(),
             dimensions: tuning.space.dimensions(),
         };
         let mut running: Vec<String> = Vec::new();
         let mut trials = FuturesUnordered::new();
-        let (end_all, ended) = watch::channel(false);
+        let (end_trials, ended) = watch::channel(false);
         let mut started = 0;
         let mut halt = None;
 
         let mut requests = self.stop.clone();
-        let preempted = self.place.as_ref().map(|place| place.preempted());
+        let preempted = self.slot.as_ref().map(|slot| slot.preemption());
         let preempted = async {
             match preempted {
                 Some(preempted) => preempted.await,
@@ -128,21 +132,21 @@ impl Driver {
             }
         };
         tokio::pin!(preempted);
-        let interrupt = self.core.copies.child_token();
-        let copies = self.copies(&interrupt).fuse();
+        let interrupt = self.state.copy_cancellation.child_token();
+        let copies = self.copy_until_interrupted(&interrupt).fuse();
         tokio::pin!(copies);
-        let out_of_time =
-            std::future::poll_fn(|context| self.out_of_time.lock().as_mut().poll(context));
-        tokio::pin!(out_of_time);
+        let time_limit =
+            std::future::poll_fn(|context| self.time_limit.lock().as_mut().poll(context));
+        tokio::pin!(time_limit);
         loop {
             while halt.is_none() && started < tuning.samples && running.len() < tuning.concurrent {
-                let (point, thought) = self.choose(search).await;
-                search = thought;
+                let (point, updated) = self.choose(search).await;
+                search = updated;
                 let point = tuning.space.snap(&point);
                 let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
                 running.push(id.clone());
                 search.running.push(point.clone());
-                trials.push(self.trial(tuning, started, id, point, ended.clone()));
+                trials.push(self.run_trial(tuning, started, id, point, ended.clone()));
                 started += 1;
             }
             tokio::select! {
@@ -166,33 +170,33 @@ impl Driver {
                     }
                     if let Some(reward) = done.reward {
                         let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
-                        search.tried.push((done.point, sign * reward));
+                        search.results.push((done.point, sign * reward));
                     }
                 }
-                why = asked_to_stop(&mut requests), if halt.is_none() => {
-                    halt = Some(Halt::StopReason(why));
+                why = stop_request(&mut requests), if halt.is_none() => {
+                    halt = Some(Halt::Stopped(why));
                 }
-                () = &mut out_of_time, if halt.is_none() => {
+                () = &mut time_limit, if halt.is_none() => {
                     let hours = self.request.auto_stop_hours.unwrap_or_default();
-                    halt = Some(Halt::StopReason(StopReason::AfterHours(hours)));
+                    halt = Some(Halt::Stopped(StopReason::AfterHours(hours)));
                 }
                 () = &mut preempted, if halt.is_none() => halt = Some(Halt::Preempted),
                 () = &mut copies => {}
             }
-            if halt.is_some() && !end_all.send_replace(true) {
+            if halt.is_some() && !end_trials.send_replace(true) {
                 // The search has not come to its end.
-                if let Some(Halt::StopReason(why)) = halt {
-                    self.begin_to_stop(why);
+                if let Some(Halt::Stopped(why)) = halt {
+                    self.begin_stop(why);
                 }
             }
         }
     }
 
-    /// Where to try next. Choosing may take a while, so it is done on another thread.
-    async fn choose(&self, mut search: Search) -> (Point, Search) {
+    /// Chooses the point of the next trial. That may take a while, so it is done on another thread.
+    async fn choose(&self, mut search: SearchState) -> (Point, SearchState) {
         // The clock waits for it.
-        let _thinking = self.core.thinking();
-        let chosen = tokio::task::spawn_blocking(move || (search.next(), search));
+        let _busy = self.state.busy_guard();
+        let chosen = tokio::task::spawn_blocking(move || (search.next_point(), search));
         match chosen.await.map_err(JoinError::try_into_panic) {
             Ok(chosen) => chosen,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
@@ -202,24 +206,24 @@ impl Driver {
     }
 
     /// One trial, from its start to its end. Trials take turns on the workers.
-    async fn trial(
+    async fn run_trial(
         &self,
         tuning: &Tuning,
         index: usize,
         id: String,
         point: Point,
         mut ended: watch::Receiver<bool>,
-    ) -> Tried {
+    ) -> FinishedTrial {
         let values = tuning.space.values(&point);
         let worker = &self.workers[index % self.workers.len()];
         let worker = Worker {
-            request: Arc::new(of_trial(&self.request, &id, &values)),
+            request: Arc::new(trial_request(&self.request, &id, &values)),
             trial: Some(id.clone()),
             ..worker.clone()
         };
         let started = self.now();
-        let mut run = self.core.runner.start(worker.clone()).await;
-        self.core.store.update(&self.id, |job| {
+        let mut run = self.state.runner.start(worker.clone()).await;
+        self.state.store.update(&self.id, |job| {
             job.trials.push(Trial {
                 id: id.clone(),
                 index,
@@ -235,28 +239,28 @@ impl Driver {
             });
         });
         let mut scraper = Scraper::new(&tuning.rewards);
-        let mut look = self.core.runner.look(&worker);
-        let stop = self.asked_to_end(&id);
+        let mut look = self.state.runner.look(&worker);
+        let stop = self.trial_stop_request(&id);
         tokio::pin!(stop);
         let (exit, on_purpose) = loop {
             tokio::select! {
                 biased;
                 exit = run.wait() => break (exit, false),
-                () = told(&mut ended) => {
-                    break (Exit::Code(run.terminate(self.patience()).await), true);
+                () = wait_for_end(&mut ended) => {
+                    break (Exit::Code(run.terminate(self.grace_period()).await), true);
                 }
                 () = &mut stop => {
-                    break (Exit::Code(run.terminate(self.patience()).await), true);
+                    break (Exit::Code(run.terminate(self.grace_period()).await), true);
                 }
                 () = look.as_mut() => {
-                    self.scrape(tuning, &worker, &mut scraper, false).await;
-                    look = self.core.runner.look(&worker);
+                    self.read_rewards(tuning, &worker, &mut scraper, false).await;
+                    look = self.state.runner.look(&worker);
                 }
             }
         };
-        self.scrape(tuning, &worker, &mut scraper, true).await;
+        self.read_rewards(tuning, &worker, &mut scraper, true).await;
         let now = self.now();
-        let reward = self.of(&id, |trial| {
+        let reward = self.update_trial(&id, |trial| {
             trial.ended = Some(now);
             trial.status = match (exit, on_purpose) {
                 (Exit::Code(0), _) | (_, true) => TrialStatus::Terminated,
@@ -264,7 +268,7 @@ impl Driver {
             };
             trial.reward()
         });
-        Tried {
+        FinishedTrial {
             task: worker.task(),
             id: id.clone(),
             point,
@@ -278,29 +282,29 @@ impl Driver {
     }
 
     /// Copies outputs and logs when they are due, until it is interrupted.
-    async fn copies(&self, interrupt: &CancellationToken) {
-        let mut seen = self.first_look();
+    async fn copy_until_interrupted(&self, interrupt: &CancellationToken) {
+        let mut progress = self.initial_progress();
         while !interrupt.is_cancelled() {
             tokio::select! {
                 () = interrupt.cancelled() => {}
-                () = self.next_look() => self.copy(&mut seen, self.now(), interrupt).await,
+                () = self.next_check() => self.copy_due(&mut progress, self.now(), interrupt).await,
             }
         }
     }
 
-    /// Returns when somebody asks to end the trial, or the job is no more.
-    async fn asked_to_end(&self, id: &str) {
+    /// Returns on a request to stop the trial, or when the job has been removed.
+    async fn trial_stop_request(&self, id: &str) {
         let asked = |trial: &Trial| trial.id == id && trial.stop;
         let look = |job: Option<&Job>| {
             job.is_none_or(|job| job.trials.iter().any(asked))
                 .then_some(())
         };
-        self.core.store.wait(&self.id, look).await;
+        self.state.store.wait(&self.id, look).await;
     }
 
     /// Changes a trial.
-    fn of<R>(&self, id: &str, change: impl FnOnce(&mut Trial) -> R) -> Option<R> {
-        let changed = self.core.store.update(&self.id, |job| {
+    fn update_trial<R>(&self, id: &str, change: impl FnOnce(&mut Trial) -> R) -> Option<R> {
+        let changed = self.state.store.update(&self.id, |job| {
             let trial = job.trials.iter_mut().find(|trial| trial.id == id)?;
             trial.changed = true;
             Some(change(trial))
@@ -309,7 +313,7 @@ impl Driver {
     }
 
     /// Takes the rewards that are new in the trial's log.
-    async fn scrape(
+    async fn read_rewards(
         &self,
         tuning: &Tuning,
         worker: &Worker,
@@ -319,7 +323,7 @@ impl Driver {
         let Some(id) = &worker.trial else { return };
         loop {
             let new = self
-                .core
+                .state
                 .runner
                 .log_part(worker.clone(), scraper.seen, LOG_CHUNK);
             // What cannot be read now is read at the next look.
@@ -328,7 +332,7 @@ impl Driver {
             let found = scraper.take(&new, last && new.is_empty());
             if !found.is_empty() {
                 let now = self.now();
-                self.of(id, |trial| {
+                self.update_trial(id, |trial| {
                     for texts in found {
                         trial.report(texts, tuning.leader().more_is_better, now);
                     }
@@ -340,11 +344,11 @@ impl Driver {
         }
     }
 
-    /// Puts the pictures of the analysis into OBS.
-    async fn draw(&self) {
-        let obs = self.core.terms.obs.clone();
+    /// Stores the charts of the analysis in OBS.
+    async fn draw_charts(&self) {
+        let obs = self.state.offer.obs.clone();
         let request = Arc::clone(&self.request);
-        let trials = self.core.store.read(&self.id, |job| job.trials.clone());
+        let trials = self.state.store.read(&self.id, |job| job.trials.clone());
         let drawn = tokio::task::spawn_blocking(move || {
             importance_chart::draw_all(&obs, &request, &trials.unwrap_or_default())
         });
@@ -354,13 +358,13 @@ impl Driver {
     }
 }
 
-/// Returns when all trials are to end; also when nobody is left to say so.
-async fn told(ended: &mut watch::Receiver<bool>) {
+/// Returns when all trials are to end, also when the sender is gone.
+async fn wait_for_end(ended: &mut watch::Receiver<bool>) {
     let _ = ended.wait_for(|ended| *ended).await;
 }
 
 /// The job with the values of a trial, and with a directory of its own in each output.
-fn of_trial(
+fn trial_request(
     request: &JobRequest,
     id: &str,
     values: &serde_json::Map<String, serde_json::Value>,

@@ -82,7 +82,7 @@ const FIELDS: &[Line] = &[
 
 /// The algorithm of this id, in the user's project.
 pub(crate) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
-    let record = call.core.algorithms.find(&call.user.project_id, id)?;
+    let record = call.state.algorithms.find(&call.user.project_id, id)?;
     Ok(record.map(|record| record.value))
 }
 
@@ -103,7 +103,7 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     });
     let draft = Creation {
         body: &job,
-        terms: &call.core.terms,
+        terms: &call.state.offer,
         stored: None,
         is_algorithm: true,
         may_prioritise: true,
@@ -112,7 +112,7 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
 }
 
 /// A member of the body, unless it is an empty list or null: those come back as null.
-fn filled(value: &Value) -> Value {
+fn non_empty(value: &Value) -> Value {
     match value.as_array() {
         Some(items) if items.is_empty() => Value::Null,
         _ => value.clone(),
@@ -124,7 +124,7 @@ fn advanced_config(body: &Value) -> Value {
     let mut config = body.get("advanced_config").cloned().unwrap_or_default();
     if let Some(search) = config.get_mut("auto_search")
         && let Some(members) = search.as_object()
-        && members.values().all(|member| filled(member).is_null())
+        && members.values().all(|member| non_empty(member).is_null())
     {
         *search = json!({});
     }
@@ -137,7 +137,7 @@ fn advanced_config(body: &Value) -> Value {
 /// The code directory as a tree of names, and its bytes.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
-    let root = call.core.terms.obs.existing(&path.relative()).ok()?;
+    let root = call.state.offer.obs.existing(&path.relative()).ok()?;
     fn below(directory: &std::path::Path) -> Vec<Value> {
         let entries = WalkDir::new(directory)
             .min_depth(1)
@@ -208,13 +208,13 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
             "is_valid": true,
             "state": "",
             "size": size,
-            "tags": filled(&body["metadata"]["tags"]),
+            "tags": non_empty(&body["metadata"]["tags"]),
             "attr_list": null,
             "version_num": 0,
             "update_time": updated,
         },
         "job_config": config,
-        "resource_requirements": filled(&body["resource_requirements"]),
+        "resource_requirements": non_empty(&body["resource_requirements"]),
         "advanced_config": advanced_config(body),
     })
 }
@@ -222,11 +222,11 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &body, call.core.terms.strict)?;
-    let id = call.core.ids.next().to_string();
+    let ignored = validation::ignored_of(FIELDS, &body, call.state.offer.strict)?;
+    let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    let added = call.core.algorithms.insert(&Record {
+    let added = call.state.algorithms.insert(&Record {
         id,
         project: call.user.project_id.clone(),
         name: name.to_owned(),
@@ -262,14 +262,14 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &given, call.core.terms.strict)?;
+    let ignored = validation::ignored_of(FIELDS, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());
-    let changed = call.core.algorithms.replace(&Record {
+    let changed = call.state.algorithms.replace(&Record {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
         name: value["metadata"]["name"]
@@ -289,7 +289,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
-    if !call.core.algorithms.remove(&call.user.project_id, id)? {
+    if !call.state.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
@@ -314,7 +314,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
             _ => return Err(bad_param("searches")),
         },
     };
-    let all = call.core.algorithms.all(&call.user.project_id)?;
+    let all = call.state.algorithms.all(&call.user.project_id)?;
     let total = all.len();
     let mut matching: Vec<Record> = all
         .into_iter()
@@ -353,7 +353,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
 
 /// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
 /// says nothing itself. A job that names a boot file or a command runs that one.
-pub(crate) fn fill_in(body: &Value, stored: &Value) -> Value {
+pub(crate) fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];

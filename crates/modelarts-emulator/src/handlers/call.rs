@@ -1,4 +1,4 @@
-//! One request for an operation, after the gate.
+//! An authenticated request for an operation.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::{
     validation,
 };
 
-/// What an operation gets to know.
+/// A request for an operation, with its user and the shared state.
 pub(crate) struct ApiCall<'a> {
-    pub(crate) core: &'a Arc<EmulatorState>,
+    pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
     /// What the path names, beside the project.
     pub(crate) ids: &'a HashMap<String, String>,
@@ -29,7 +29,7 @@ pub(crate) struct ApiCall<'a> {
     pub(crate) language: Language,
 }
 
-/// What an operation gives.
+/// The response of an operation, or its error.
 pub(crate) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiCall<'_> {
@@ -42,7 +42,7 @@ impl ApiCall<'_> {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now(self.core.clock.as_ref())
+        Timestamp::now(self.state.clock.as_ref())
     }
 
     pub(crate) fn json(&self) -> Result<Value, ApiError> {
@@ -100,7 +100,7 @@ impl ApiCall<'_> {
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &Job| (job.project == self.user.project_id).then(|| look(job));
-        let seen = self.core.store.read(id, own).flatten();
+        let seen = self.state.store.read(id, own).flatten();
         seen.ok_or_else(|| ApiError::job_not_found(id))
     }
 
@@ -108,7 +108,7 @@ impl ApiCall<'_> {
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &mut Job| (job.project == self.user.project_id).then(|| change(job));
-        let done = self.core.store.update(id, own).flatten();
+        let done = self.state.store.update(id, own).flatten();
         done.ok_or_else(|| ApiError::job_not_found(id))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
     let flavor_id = call.param("flavor_id")?;
     let flavor_id = flavor_id.ok_or_else(|| bad_param("flavor_id"))?;
     let pool_id = call.param("pool_id")?.ok_or_else(|| bad_param("pool_id"))?;
-    if !call.core.terms.pools.iter().any(|pool| pool.id == pool_id) {
+    if !call.state.offer.pools.iter().any(|pool| pool.id == pool_id) {
         return Err(ApiError::of(2890, &[&pool_id]));
     }
     let flavor = Flavor::find(&flavor_id).ok_or_else(|| ApiError::of(2781, &[&flavor_id]))?;
@@ -42,11 +42,11 @@ const RESOURCES: [&str; 4] = [
 pub(crate) fn quotas(call: &ApiCall<'_>) -> ApiResult {
     let resource = call.choice("resource", &RESOURCES)?;
     let project = &call.user.project_id;
-    let used = call.core.store.count(project)?;
+    let used = call.state.store.count(project)?;
     let mut rows: Vec<Value> = Vec::new();
     for name in RESOURCES {
         if resource.is_none_or(|resource| resource == name)
-            && let Some(quota) = call.core.quotas.get(project, name)?
+            && let Some(quota) = call.state.quotas.get(project, name)?
         {
             let used = if name == "job-num" { used } else { 0 };
             rows.push(json!({"resource": name, "quota": quota, "used": used}));
@@ -80,7 +80,7 @@ pub(crate) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
         wanted.push((name, number));
     }
     for (name, number) in wanted {
-        call.core.quotas.set(&call.user.project_id, name, number)?;
+        call.state.quotas.set(&call.user.project_id, name, number)?;
     }
     ok(body)
 }

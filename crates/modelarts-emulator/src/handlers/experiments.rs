@@ -22,7 +22,10 @@ fn unique(workspace: &str, name: &str) -> String {
 
 /// With the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Record) -> Result<Value, ApiError> {
-    let jobs = call.core.store.of_experiment(&record.project, &record.id)?;
+    let jobs = call
+        .state
+        .store
+        .of_experiment(&record.project, &record.id)?;
     Ok(json!({"metadata": record.value, "statistic": {"job_count": jobs}}))
 }
 
@@ -38,7 +41,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let description = description.map(|field| field.up_to(256)).transpose()?;
     let workspace = metadata.text_of("workspace_id")?.unwrap_or(DEFAULT);
     let now = call.now().millis();
-    let id = call.core.ids.next().to_string();
+    let id = call.state.ids.next().to_string();
     let record = Record {
         project: call.user.project_id.clone(),
         name: unique(workspace, name),
@@ -52,7 +55,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
         }),
         id,
     };
-    if !call.core.experiments.insert(&record)? {
+    if !call.state.experiments.insert(&record)? {
         return Err(ApiError::of(2841, &[name]));
     }
     Ok(ApiResponse::json(
@@ -63,7 +66,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
-    let found = call.core.experiments.find(&call.user.project_id, id)?;
+    let found = call.state.experiments.find(&call.user.project_id, id)?;
     ok(render(call, &found.ok_or_else(|| not_found(id))?)?)
 }
 
@@ -81,7 +84,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
             members.push((member, text));
         }
     }
-    let found = call.core.experiments.find(&call.user.project_id, id)?;
+    let found = call.state.experiments.find(&call.user.project_id, id)?;
     let mut record = found.ok_or_else(|| not_found(id))?;
     for (member, text) in &members {
         record.value[*member] = (*text).into();
@@ -89,7 +92,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let text = |member: &str| record.value[member].as_str().unwrap_or_default();
     record.name = unique(text("workspace_id"), text("name"));
     record.value["update_time"] = call.now().millis().into();
-    if !call.core.experiments.replace(&record)? {
+    if !call.state.experiments.replace(&record)? {
         let name = record.value["name"].as_str().unwrap_or_default();
         return Err(ApiError::of(2841, &[name]));
     }
@@ -101,7 +104,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
-    if !call.core.experiments.remove(&call.user.project_id, id)? {
+    if !call.state.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
     }
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
@@ -117,7 +120,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
         .unwrap_or("create_time");
     let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
     let workspace = call.param("workspace_id")?;
-    let all = call.core.experiments.all(&call.user.project_id)?;
+    let all = call.state.experiments.all(&call.user.project_id)?;
     let total = all.len();
     let mut matching: Vec<Record> = all
         .into_iter()
@@ -156,6 +159,6 @@ pub(crate) fn check(call: &ApiCall<'_>) -> ApiResult {
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;
     let workspace = call.param("workspace_id")?;
     let asked = unique(workspace.as_deref().unwrap_or(DEFAULT), &name);
-    let all = call.core.experiments.all(&call.user.project_id)?;
+    let all = call.state.experiments.all(&call.user.project_id)?;
     ok(json!({"is_duplicate": all.iter().any(|record| record.name == asked)}))
 }

@@ -1,4 +1,4 @@
-//! What each operation does.
+//! Handlers of the operations.
 
 mod algorithms;
 pub(crate) mod call;
@@ -28,7 +28,7 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
         O::ListTrainingJobEvents => jobs::events(call),
         O::ListTrainingJobTasks => jobs::tasks(call),
         O::ListTrainingJobStages => jobs::stages(call),
-        O::ValidateTrainingJobName => jobs::name(call),
+        O::ValidateTrainingJobName => jobs::check_name(call),
         O::ShowTrainingJobLogsPreview => jobs::logs::preview(call).await,
         O::ShowObsUrlOfTrainingJobLogs => jobs::logs::link(call).await,
         O::ShowTrainingJobLogsFromAom => jobs::logs::lines(call).await,
@@ -48,7 +48,7 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
         O::ShowAutoSearchPerTrial => jobs::trials::show(call),
         O::ShowAutoSearchTrialEarlyStop => jobs::trials::stop(call),
         O::ShowAutoSearchParamsAnalysis => jobs::trials::analysis(call),
-        O::ShowAutoSearchParamAnalysisResultPath => jobs::trials::picture(call),
+        O::ShowAutoSearchParamAnalysisResultPath => jobs::trials::chart_path(call),
         O::ShowAutoSearchYamlTemplatesInfo => templates::list(),
         O::ShowAutoSearchYamlTemplateContent => templates::show(call),
         O::CreateAlgorithm => algorithms::create(call),

@@ -30,7 +30,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     if algorithms::find(call, algorithm)?.is_none() {
         return Err(ApiError::algorithm_not_found());
     }
-    let new_id = || call.core.ids.next().to_string();
+    let new_id = || call.state.ids.next().to_string();
     let id = new_id();
     let shown = json!({
         "content_id": content_id.map_or_else(new_id, str::to_owned),
@@ -41,7 +41,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let mut value = shown.clone();
     value["algorithm_id"] = algorithm.into();
     value["desc"] = description.unwrap_or_default().into();
-    call.core.publications.insert(&Record {
+    call.state.publications.insert(&Record {
         project: call.user.project_id.clone(),
         name: id.clone(),
         value,

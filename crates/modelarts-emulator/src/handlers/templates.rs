@@ -33,7 +33,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
 
 /// The templates whose settings are known, with what they set beside what all do. The content of
 /// the others is in no document.
-const KNOWN: [(&str, &str); 3] = [
+const SETTINGS: [(&str, &str); 3] = [
     (
         "Anneal",
         "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n",
@@ -67,7 +67,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     if !listed {
         return Err(ApiError::of(2836, &[&format!("{family}/{name}")]));
     }
-    let Some((_, settings)) = KNOWN.iter().find(|(known, _)| *known == name) else {
+    let Some((_, settings)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
         return Err(ApiError::not_modelled(format!(
             "the template {family}/{name}"
         )));

@@ -1,4 +1,4 @@
-//! As much of IAM as a login needs: tokens, projects, temporary keys.
+//! The part of IAM that a login needs: tokens, projects, temporary keys.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::{
-    accounts::{User, authenticate},
+    accounts::{User, authenticate::check_head},
     api::{error::ApiError, query::decode, response::ApiResponse},
     clock::Timestamp,
     server::{reply::new_request_id, request_body},
@@ -24,8 +24,8 @@ use crate::{
 pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
     Router::new()
         .route("/v3/auth/tokens", post(log_in))
-        .route("/v3/projects", get(projects))
-        .route("/v3.0/OS-CREDENTIAL/securitytokens", post(keys))
+        .route("/v3/projects", get(list_projects))
+        .route("/v3.0/OS-CREDENTIAL/securitytokens", post(create_keys))
 }
 
 /// IAM's own form of an error.
@@ -45,15 +45,15 @@ fn reply(result: Result<ApiResponse, ApiError>) -> Response {
         .into_response(&id)
 }
 
-async fn log_in(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
+async fn log_in(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = request_body::read(request.into_body()).await;
     reply(body.and_then(|body| match serde_json::from_slice(&body) {
-        Ok(body) => Ok(token(&core, &body)?),
+        Ok(body) => Ok(issue_token(&state, &body)?),
         Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
     }))
 }
 
-fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
+fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let user = "/auth/identity/password/user";
     let methods = body.pointer("/auth/identity/methods");
@@ -69,7 +69,7 @@ fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
     ) {
         (Some(name), Some(password)) => {
             let domain = text(&format!("{user}/domain/name"));
-            core.accounts.log_in(name, domain, password)
+            state.accounts.log_in(name, domain, password)
         }
         _ => None,
     };
@@ -79,7 +79,7 @@ fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
             "The username or password is wrong.",
         ));
     };
-    let user = core.accounts.user(at);
+    let user = state.accounts.user(at);
     let project = (
         text("/auth/scope/project/name"),
         text("/auth/scope/project/id"),
@@ -96,8 +96,8 @@ fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
             "The project of the scope is not one of the user.",
         ));
     }
-    let now = Timestamp::now(core.clock.as_ref());
-    let (token, expires) = core.accounts.issue(at, now)?;
+    let now = Timestamp::now(state.clock.as_ref());
+    let (token, expires) = state.accounts.issue_token(at, now)?;
     let domain = json!({"id": user.domain, "name": user.domain});
     let answer = ApiResponse::json(
         StatusCode::CREATED,
@@ -123,27 +123,30 @@ fn token(core: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
 }
 
 /// Whose request it is, and its body.
-async fn enter(core: &EmulatorState, request: Request) -> Result<(usize, String, Bytes), ApiError> {
+async fn authenticate(
+    state: &EmulatorState,
+    request: Request,
+) -> Result<(usize, String, Bytes), ApiError> {
     let (parts, body) = request.into_parts();
-    let checked = authenticate::check_head(&core.accounts, core.clock.now(), &parts)?;
+    let checked = check_head(&state.accounts, state.clock.now(), &parts)?;
     let body = request_body::read(body).await?;
-    let user = checked.check_body(&core.accounts, core.clock.now(), &parts, &body)?;
+    let user = checked.check_body(&state.accounts, state.clock.now(), &parts, &body)?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
     Ok((user, query, body))
 }
 
 /// The projects that the user has: those of all users of this name.
-async fn projects(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let (at, query, _) = match enter(&core, request).await {
-        Ok(entered) => entered,
+async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+    let (at, query, _) = match authenticate(&state, request).await {
+        Ok(admitted) => admitted,
         Err(error) => return reply(Err(error)),
     };
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
     // What is no text is no project's name either.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
-    let user = core.accounts.user(at);
+    let user = state.accounts.user(at);
     let mut seen = BTreeSet::new();
-    let own = core.accounts.all().iter().filter(|other| {
+    let own = state.accounts.users().iter().filter(|other| {
         other.name == user.name && other.domain == user.domain && seen.insert(&other.project_id)
     });
     let projects: Vec<Value> = own
@@ -152,12 +155,12 @@ async fn projects(State(core): State<Arc<EmulatorState>>, request: Request) -> R
                 .as_ref()
                 .is_none_or(|name| *name == other.project_name)
         })
-        .map(|other| project(&core, other))
+        .map(|other| project(&state, other))
         .collect();
     let links = json!({
         "next": null,
         "previous": null,
-        "self": format!("http://{}/v3/projects", core.address),
+        "self": format!("http://{}/v3/projects", state.address),
     });
     reply(Ok(ApiResponse::json(
         StatusCode::OK,
@@ -165,7 +168,7 @@ async fn projects(State(core): State<Arc<EmulatorState>>, request: Request) -> R
     )))
 }
 
-fn project(core: &EmulatorState, user: &User) -> Value {
+fn project(state: &EmulatorState, user: &User) -> Value {
     json!({
         "domain_id": user.domain,
         "is_domain": false,
@@ -175,7 +178,7 @@ fn project(core: &EmulatorState, user: &User) -> Value {
         "links": {
             "next": null,
             "previous": null,
-            "self": format!("http://{}/v3/projects/{}", core.address, user.project_id),
+            "self": format!("http://{}/v3/projects/{}", state.address, user.project_id),
         },
         "id": user.project_id,
         "enabled": true,
@@ -183,9 +186,9 @@ fn project(core: &EmulatorState, user: &User) -> Value {
 }
 
 /// Keys that end, for a token. They go with a security token.
-async fn keys(State(core): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let (at, _, body) = match enter(&core, request).await {
-        Ok(entered) => entered,
+async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+    let (at, _, body) = match authenticate(&state, request).await {
+        Ok(admitted) => admitted,
         Err(error) => return reply(Err(error)),
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -197,9 +200,9 @@ async fn keys(State(core): State<Arc<EmulatorState>>, request: Request) -> Respo
             "Request parameter 'duration_seconds' must be between 900 and 86400.",
         )));
     };
-    let now = Timestamp::now(core.clock.as_ref());
+    let now = Timestamp::now(state.clock.as_ref());
     let life = Duration::from_secs(seconds);
-    let keys = match core.accounts.issue_keys(at, life, now) {
+    let keys = match state.accounts.issue_keys(at, life, now) {
         Ok(keys) => keys,
         Err(error) => return reply(Err(error.into())),
     };

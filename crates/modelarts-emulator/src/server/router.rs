@@ -32,7 +32,7 @@ use crate::{
 /// Words that stand where ids stand (api-facts.md 1b): never taken for one.
 const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Operation(Operation),
@@ -42,17 +42,17 @@ enum Target {
 }
 
 /// All routes. What is not in the table is answered with 501.
-pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
-    let not_modelled = |State(core): State<Arc<EmulatorState>>, request: Request| {
-        serve(core, Target::Unknown, HashMap::new(), request)
+pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
+    let not_modelled = |State(state): State<Arc<EmulatorState>>, request: Request| {
+        serve(state, Target::Unknown, HashMap::new(), request)
     };
-    let wrong_method = |State(core): State<Arc<EmulatorState>>, request: Request| {
-        serve(core, Target::WrongMethod, HashMap::new(), request)
+    let wrong_method = |State(state): State<Arc<EmulatorState>>, request: Request| {
+        serve(state, Target::WrongMethod, HashMap::new(), request)
     };
     let mut router = Router::new();
     for operation in Operation::ALL {
         let operation = *operation;
-        let does = move |State(core): State<Arc<EmulatorState>>,
+        let does = move |State(state): State<Arc<EmulatorState>>,
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {
             let known = match ids {
@@ -60,7 +60,7 @@ pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
                 Err(_) => Target::Unknown,
             };
             let ids = ids.map(|Path(ids)| ids).unwrap_or_default();
-            serve(core, known, ids, request)
+            serve(state, known, ids, request)
         };
         let method = match operation.method() {
             "GET" => MethodFilter::GET,
@@ -93,22 +93,22 @@ pub(crate) fn router(core: Arc<EmulatorState>) -> Router {
         .fallback(not_modelled)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(
-            Arc::clone(&core),
+            Arc::clone(&state),
             wait_for_commit,
         ))
         .layer(middleware::from_fn_with_state(
-            Arc::clone(&core),
+            Arc::clone(&state),
             refuse_web_pages,
         ))
-        .with_state(core)
+        .with_state(state)
 }
 
 async fn refuse_web_pages(
-    State(core): State<Arc<EmulatorState>>,
+    State(state): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    match host_guard::check(request.uri(), request.headers(), core.address.port()) {
+    match host_guard::check(request.uri(), request.headers(), state.address.port()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
@@ -119,19 +119,19 @@ async fn refuse_web_pages(
 
 /// No answer leaves before what it tells of, and what was changed for it, will survive.
 async fn wait_for_commit(
-    State(core): State<Arc<EmulatorState>>,
+    State(state): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
 ) -> Response {
     let response = next.run(request).await;
-    match core.store.database.written().await {
+    match state.store.database.written().await {
         Ok(()) => response,
         Err(failure) => reply(Err(failure)),
     }
 }
 
 async fn serve(
-    core: Arc<EmulatorState>,
+    state: Arc<EmulatorState>,
     target: Target,
     ids: HashMap<String, String>,
     request: Request,
@@ -145,15 +145,15 @@ async fn serve(
     };
     let mut given = Bytes::new();
     let answer = async {
-        let checked = check_head(&core, target, &parts)?;
+        let checked = check_head(&state, target, &parts)?;
         given = request_body::read(body).await?;
-        let user = checked.check_body(&core.accounts, core.clock.now(), &parts, &given)?;
-        respond(&core, target, (user, &ids), &parts, &given, &request_id).await
+        let user = checked.check_body(&state.accounts, state.clock.now(), &parts, &given)?;
+        respond(&state, target, (user, &ids), &parts, &given, &request_id).await
     };
     let answer = answer.await;
     let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
-    if let Some(observer) = &core.observer {
-        observer.tell(&Exchange {
+    if let Some(observer) = &state.observer {
+        observer.notify(&Exchange {
             operation: match target {
                 Target::Operation(operation) => Some(operation.id()),
                 Target::WrongMethod | Target::Unknown => None,
@@ -191,7 +191,7 @@ const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine
 
 /// Judges the head of a request. A gateway looks for the API before it looks at credentials.
 fn check_head<'a>(
-    core: &EmulatorState,
+    state: &EmulatorState,
     target: Target,
     parts: &'a Parts,
 ) -> Result<CheckedHead<'a>, ApiError> {
@@ -200,26 +200,26 @@ fn check_head<'a>(
         return Err(not_modelled(parts));
     }
     let there = match target {
-        Target::Operation(operation) => core.terms.cloud.has(operation),
-        Target::Unknown => core.terms.cloud.may_have(path),
-        Target::WrongMethod => core.terms.cloud.has_path(path),
+        Target::Operation(operation) => state.offer.cloud.has(operation),
+        Target::Unknown => state.offer.cloud.may_have(path),
+        Target::WrongMethod => state.offer.cloud.has_path(path),
     };
     if !there {
         return Err(ApiError::no_such_api());
     }
-    authenticate::check_head(&core.accounts, core.clock.now(), parts)
+    authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
 /// Project, operation, fault, in this order.
 async fn respond(
-    core: &Arc<EmulatorState>,
+    state: &Arc<EmulatorState>,
     target: Target,
     (user, ids): (usize, &HashMap<String, String>),
     parts: &Parts,
     body: &Bytes,
     request_id: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let user = core.accounts.user(user);
+    let user = state.accounts.user(user);
     let project = parts.uri.path().split('/').nth(2).unwrap_or_default();
     if project != user.project_id {
         return Err(ApiError::wrong_project(project, &user.project_id));
@@ -232,7 +232,7 @@ async fn respond(
 
     let mut recorded = LoggedRequest::new(operation.id(), &parts.uri, body);
     let call = ApiCall {
-        core,
+        state,
         user,
         ids,
         query: parts.uri.query().unwrap_or_default(),
@@ -241,33 +241,35 @@ async fn respond(
     };
     let answer = perform(operation, &call, request_id).await;
     recorded.status = answer.status().as_u16();
-    core.journal.add(recorded);
+    state.request_log.add(recorded);
     Ok(answer)
 }
 
 /// The operation, unless a fault takes its place, and what a fault makes of its answer.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
-    let core = call.core;
-    core.counts.add_received(operation);
-    let fault = core.faults.take(operation);
-    let instead = fault.as_ref().and_then(|fault| fault.instead(call.now()));
-    if let Some(mut answer) = instead {
+    let state = call.state;
+    state.request_counts.add_received(operation);
+    let fault = state.faults.take(operation);
+    let replaced = fault
+        .as_ref()
+        .and_then(|fault| fault.replacement(call.now()));
+    if let Some(mut answer) = replaced {
         answer.by_fault = true;
         return answer;
     }
     let executed = handlers::execute(operation, call).await;
     if executed.is_ok() {
-        core.counts.add_executed(operation);
+        state.request_counts.add_executed(operation);
     }
     let answer = executed.unwrap_or_else(|error| ApiResponse::error(&error, request_id));
     match fault {
         None => answer,
         Some(Fault::Delay { ms }) => {
-            core.clock.sleep(Duration::from_millis(ms)).await;
+            state.clock.sleep(Duration::from_millis(ms)).await;
             answer
         }
         Some(fault) => {
-            let mut answer = fault.spoil(answer);
+            let mut answer = fault.alter(answer);
             answer.by_fault = true;
             answer
         }

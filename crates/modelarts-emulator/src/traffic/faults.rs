@@ -1,4 +1,4 @@
-//! Answers that go wrong on purpose: a queue of rules, filled over HTTP or from Rust.
+//! Injected faults: a queue of rules, filled over HTTP or from Rust.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::{
     clock::Timestamp,
 };
 
-/// What goes wrong.
+/// A fault of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -99,7 +99,7 @@ pub struct FaultRule {
     /// How many answers; 1 by default. Counts down.
     #[serde(default = "once")]
     pub times: u32,
-    /// What goes wrong.
+    /// A fault of a response.
     #[serde(flatten)]
     pub fault: Fault,
 }
@@ -211,7 +211,7 @@ impl Faults {
 
 impl Fault {
     /// The answer that takes the place of the operation, for faults that do not execute it.
-    pub(crate) fn instead(&self, now: Timestamp) -> Option<ApiResponse> {
+    pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
                 let plain = Self::Status {
@@ -221,7 +221,7 @@ impl Fault {
                     error_msg: None,
                 };
                 let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
-                let answer = plain.instead(now)?;
+                let answer = plain.replacement(now)?;
                 Some(match HeaderValue::from_str(&until) {
                     Ok(until) => answer.header(header::RETRY_AFTER, until),
                     Err(_) => answer,
@@ -266,7 +266,7 @@ impl Fault {
     }
 
     /// What becomes of the answer, for faults that execute the operation.
-    pub(crate) fn spoil(&self, mut answer: ApiResponse) -> ApiResponse {
+    pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
         match self {
             Self::LostAnswer => ApiResponse::cut(Cut::BeforeAnswer),
             Self::ResetMidBody => {
@@ -283,7 +283,7 @@ impl Fault {
             }
             Self::ShiftedPage => {
                 answer.edit(|body| {
-                    rows(body, |rows| {
+                    change_rows(body, |rows| {
                         if let Some(first) = rows.first().cloned() {
                             rows.insert(0, first);
                             rows.pop();
@@ -294,7 +294,7 @@ impl Fault {
             }
             Self::DuplicateRows => {
                 answer.edit(|body| {
-                    rows(body, |rows| {
+                    change_rows(body, |rows| {
                         *rows = rows
                             .iter()
                             .flat_map(|row| [row.clone(), row.clone()])
@@ -304,7 +304,7 @@ impl Fault {
                 answer
             }
             Self::NullLists => {
-                answer.edit(no_lists);
+                answer.edit(nullify_lists);
                 answer
             }
             Self::TotalsAsText => {
@@ -323,7 +323,7 @@ impl Fault {
 }
 
 /// Changes the rows of a list, whatever its name.
-fn rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
+fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     for name in ["items", "events"] {
         if let Some(Value::Array(list)) = body.get_mut(name) {
             return change(list);
@@ -331,10 +331,10 @@ fn rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     }
 }
 
-fn no_lists(value: &mut Value) {
+fn nullify_lists(value: &mut Value) {
     match value {
         Value::Array(_) => *value = Value::Null,
-        Value::Object(members) => members.values_mut().for_each(no_lists),
+        Value::Object(members) => members.values_mut().for_each(nullify_lists),
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Watching what is asked and answered.
+//! Observation of requests and their responses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Exchange<'a> {
     pub by_fault: bool,
 }
 
-/// Who is told of each exchange, before the answer is sent.
+/// The function that is called with each exchange, before the response is sent.
 #[derive(Clone)]
 pub(crate) struct Observer(Arc<dyn Fn(&Exchange<'_>) + Send + Sync>);
 
@@ -34,7 +34,7 @@ impl Observer {
         Self(Arc::new(observe))
     }
 
-    pub(crate) fn tell(&self, exchange: &Exchange<'_>) {
+    pub(crate) fn notify(&self, exchange: &Exchange<'_>) {
         (self.0)(exchange);
     }
 }

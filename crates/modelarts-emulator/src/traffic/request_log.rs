@@ -1,4 +1,4 @@
-//! What was asked last, for testers who want to see what their client really sends.
+//! Log of the last requests, for testers who look at what their client sends.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// How many requests are kept.
-const KEPT: usize = 256;
+const MAX_ENTRIES: usize = 256;
 /// The most bytes of a body that is kept.
-const BODY: usize = 64 << 10;
+const MAX_BODY: usize = 64 << 10;
 
 /// In the place of a value that is not shown.
 const MASK: &str = "***";
 /// Members whose names have one of these, in any case, are credentials.
-const SECRET: [&str; 6] = [
+const SECRET_NAMES: [&str; 6] = [
     "password",
     "secret",
     "token",
@@ -44,7 +44,7 @@ pub struct LoggedRequest {
 impl LoggedRequest {
     pub(crate) fn new(operation: &'static str, uri: &axum::http::Uri, body: &[u8]) -> Self {
         let body = match body.len() {
-            1..=BODY => serde_json::from_slice(body).unwrap_or_default(),
+            1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
             _ => Value::Null,
         };
         Self {
@@ -68,7 +68,7 @@ fn mask(body: &mut Value) {
             for (name, value) in members {
                 let name = name.to_ascii_lowercase();
                 if name == "environments"
-                    || SECRET.iter().any(|part| name.contains(part))
+                    || SECRET_NAMES.iter().any(|part| name.contains(part))
                     || (sensitive && name == "value")
                 {
                     mask_all(value);
@@ -110,7 +110,7 @@ impl RequestLog {
             mask(&mut recorded.body);
         }
         let mut all = self.requests.lock();
-        if all.len() == KEPT {
+        if all.len() == MAX_ENTRIES {
             all.pop_front();
         }
         all.push_back(recorded);

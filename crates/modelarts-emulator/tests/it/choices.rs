@@ -18,7 +18,7 @@ async fn site(choices: &[&str]) -> Site {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     Site::with(|builder| {
         builder
-            .choices(all)
+            .quirks(all)
             .clock(clock)
             .runner(RunnerKind::Simulated(script))
             .pool(Pool::new("pool", PoolKind::Cpu, 1))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use modelarts_emulator::signature::{MAX_SKEW, Received, Refusal, verify};
+use modelarts_emulator::signature::{MAX_SKEW, ReceivedRequest, SignatureError, verify};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -85,7 +85,7 @@ impl Vector {
         }
     }
 
-    fn verify(&self, sent: &Sent) -> Result<String, Refusal> {
+    fn verify(&self, sent: &Sent) -> Result<String, SignatureError> {
         let mut headers = HeaderMap::new();
         for (name, value) in &sent.headers {
             headers.append(
@@ -93,7 +93,7 @@ impl Vector {
                 HeaderValue::from_bytes(value).unwrap(),
             );
         }
-        let received = Received {
+        let received = ReceivedRequest {
             method: &sent.method,
             path: std::str::from_utf8(&sent.path).unwrap(),
             query: std::str::from_utf8(&sent.query).unwrap(),
@@ -147,10 +147,10 @@ fn every_signing_vector_is_accepted() {
         let name = &vector.name;
         let mut sent = vector.sent();
         if vector.derived.is_some() {
-            let said = "V11-HMAC-SHA256".to_owned();
+            let found = "V11-HMAC-SHA256".to_owned();
             assert_eq!(
                 vector.verify(&sent),
-                Err(Refusal::UnsupportedAlgorithm { said }),
+                Err(SignatureError::UnsupportedAlgorithm { found }),
                 "{name}"
             );
             continue;
@@ -280,13 +280,13 @@ fn a_wrong_signature_is_told_the_canonical_request() {
         *last = changed(*last);
         let canonical_request = vector.canonical_request.replace('\n', "|");
         match vector.verify(&sent) {
-            Err(Refusal::Mismatch {
+            Err(SignatureError::Mismatch {
                 canonical_request: told,
             }) if !vector.name.contains("int-list") => {
                 assert_eq!(told, canonical_request, "{}", vector.name);
             }
             // The signer sorted numbers as numbers; on the wire they are text.
-            Err(Refusal::Mismatch { .. }) => {}
+            Err(SignatureError::Mismatch { .. }) => {}
             other => panic!("{}: {other:?}", vector.name),
         }
     }
@@ -304,7 +304,7 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
             HeaderValue::from_bytes(value).unwrap(),
         );
     }
-    let received = Received {
+    let received = ReceivedRequest {
         method: &sent.method,
         path: &vector.path,
         query: "",
@@ -322,7 +322,7 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
         signed + MAX_SKEW + second,
         UNIX_EPOCH,
     ] {
-        assert!(matches!(check(far), Err(Refusal::Expired { .. })));
+        assert!(matches!(check(far), Err(SignatureError::Expired { .. })));
     }
     assert_eq!(
         check(signed + 2 * MAX_SKEW).unwrap_err().to_string(),

@@ -434,7 +434,7 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
             let mut choices = Quirks::default();
             let choice = format!("auto-stopped={}", phase.to_lowercase());
             choices.set(&choice).unwrap();
-            builder.clock(Arc::clone(&clock) as _).choices(choices)
+            builder.clock(Arc::clone(&clock) as _).quirks(choices)
         })
         .await;
         let settings = [("num_samples", "3"), ("max_concurrent", "1")];

@@ -96,7 +96,7 @@ impl EventQuery {
 
     /// The answer over all events of a job, in the order in which they were written. The times are
     /// compared as they are shown: in whole seconds. `text` is the text of an event.
-    pub(crate) fn answer(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
+    pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let mut matching: Vec<&Event> = events
             .iter()
             .filter(|event| self.matches(event, &text))

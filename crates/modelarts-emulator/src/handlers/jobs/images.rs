@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// The most characters of a name and of a tag.
-const LONGEST_NAME: usize = 512;
-const LONGEST_TAG: usize = 64;
+const MAX_NAME: usize = 512;
+const MAX_TAG: usize = 64;
 
 /// How far a saving is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum Status {
 impl Status {
     /// The container must live until the image is saved. Running records have whole seconds.
     fn of(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> Self {
-        let done = image.created.plus(call.core.timing.saving_image);
+        let done = image.created.plus(call.state.timing.saving_image);
         let run = job.records.get(image.run);
         let gone = run.and_then(|run| run.end.as_ref()).map(|end| end.at);
         if gone.is_some_and(|gone| gone < done.whole_second()) {
@@ -74,7 +74,7 @@ fn render(image: &SavedImage, status: Status) -> Value {
 }
 
 /// A member of 1 to `most` characters: these letters, digits, hyphens, underscores and dots.
-fn word<'a>(
+fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
     most: usize,
@@ -99,18 +99,13 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
         "lower-case letters",
         u8::is_ascii_lowercase as fn(&u8) -> bool,
     );
-    let name = word(&body, "name", LONGEST_NAME, lower)?;
+    let name = read_word(&body, "name", MAX_NAME, lower)?;
     let namespace = body.required_text("namespace")?;
-    let tag = word(
-        &body,
-        "tag",
-        LONGEST_TAG,
-        ("letters", u8::is_ascii_alphabetic),
-    )?;
+    let tag = read_word(&body, "tag", MAX_TAG, ("letters", u8::is_ascii_alphabetic))?;
     let description = body.get("description")?;
     let description = description.map(|field| field.up_to(512)).transpose()?;
     let task = logs::worker(call)?.task();
-    let organizations = &call.core.terms.organizations;
+    let organizations = &call.state.offer.organizations;
     if !(organizations.is_empty() || organizations.contains(namespace)) {
         return Err(ApiError::of(2885, &[]));
     }

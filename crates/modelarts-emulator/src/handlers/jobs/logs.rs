@@ -29,7 +29,7 @@ pub(crate) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
 }
 
 /// Refuses what has been cleared away.
-fn kept(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
+fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let ended = call.read(|job| job.ended)?;
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
@@ -40,8 +40,8 @@ fn kept(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
 
 /// The end of the worker's log, unless it has been cleared away.
 async fn tail(call: &ApiCall<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
-    kept(call, &worker)?;
-    let tail = call.core.runner.log_tail(worker, limit).await;
+    check_retention(call, &worker)?;
+    let tail = call.state.runner.log_tail(worker, limit).await;
     tail.map_err(unreadable)
 }
 
@@ -79,11 +79,11 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
         return Err(ApiError::of(2818, &[]));
     }
     let name = format!("{}.log", worker.pod());
-    let token = call.core.links.make(worker, call.now());
+    let token = call.state.log_links.create(worker, call.now());
     ok(json!({
         "obs_url": format!(
             "http://{}/_emulator/logs/{token}/{name}",
-            call.core.address
+            call.state.address
         ),
     }))
 }
@@ -98,15 +98,15 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
         None => None,
         Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
     };
-    kept(call, &worker)?;
+    check_retention(call, &worker)?;
     let wanted = Wanted {
         count,
         ascending,
         base,
     };
-    let runner = &call.core.runner;
+    let runner = &call.state.runner;
     let part = |from, most| runner.log_part(worker.clone(), from, most);
-    let index = call.core.log_indexes.of(&worker.log_name());
+    let index = call.state.log_indexes.of(&worker.log_name());
     let page = page(&index, wanted, MAX_PREVIEW, part).await;
     let page = page.map_err(unreadable)?;
     if page.is_none() && part(0, 1).await.map_err(unreadable)?.is_empty() {
@@ -132,7 +132,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
-    match call.core.metrics.show(&worker.pod(), call.now())? {
+    match call.state.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }

@@ -22,7 +22,7 @@ use crate::{
     handlers::{
         algorithms,
         call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
-        jobs::{events::EventQuery, search::Search},
+        jobs::{events::EventQuery, search::JobSearch},
     },
     job::{
         event::{Event, EventKind, Level},
@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// Most jobs of one batch deletion.
-const MOST_AT_ONCE: usize = 100;
+const MAX_BATCH: usize = 100;
 
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     if !call.user.authorized {
@@ -56,7 +56,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut draft = Creation {
         body: &body,
-        terms: &call.core.terms,
+        terms: &call.state.offer,
         stored: stored.as_ref(),
         is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
@@ -64,7 +64,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     validation::check(&draft)?;
     let filled;
     if let Some(stored) = &stored {
-        filled = algorithms::fill_in(&body, stored);
+        filled = algorithms::filled_in_body(&body, stored);
         let mut unnamed = filled.clone();
         for name in ["id", "subscription_id", "item_version_id"] {
             unnamed["algorithm"][name] = Value::Null;
@@ -77,30 +77,30 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     }
     let request = JobRequest::read(filled)?;
     let now = call.now();
-    let mut job = Job::new(call.core.ids.next().to_string(), request, now);
+    let mut job = Job::new(call.state.ids.next().to_string(), request, now);
     job.project.clone_from(&call.user.project_id);
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
     let ignored = validation::ignored(&job.request.given);
     let shown = view::job(&job, UserName::NotYet, now);
-    let asked = lifecycle::asked(&job, false);
-    let quota = call.core.quotas.jobs(&call.user.project_id)?;
-    call.core
+    let request = lifecycle::node_request(&job, false);
+    let quota = call.state.quotas.jobs(&call.user.project_id)?;
+    call.state
         .store
-        .insert(job, quota, call.core.one_job_per_output)?;
-    let place = call.core.scheduler.enqueue(asked);
+        .insert(job, quota, call.state.one_job_per_output)?;
+    let slot = call.state.scheduler.enqueue(request);
     let answer = with_ignored_fields(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
-    call.core
-        .spawn(lifecycle::drive(Arc::clone(call.core), id, place));
+    call.state
+        .spawn(lifecycle::drive(Arc::clone(call.state), id, slot));
     Ok(answer)
 }
 
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
-    let search = Search::read(&call.json()?, &call.core.choices, now)?;
+    let search = JobSearch::read(&call.json()?, &call.state.quirks, now)?;
     let render = |job: &Job| view::job(job, UserName::Known(&job.user_name), now);
-    ok(search.answer(&call.core.store, &call.user.project_id, render)?)
+    ok(search.response(&call.state.store, &call.user.project_id, render)?)
 }
 
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
@@ -133,7 +133,7 @@ const CHANGES: &[Line] = &[
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     validation::against(CHANGES, &body)?;
-    let ignored = validation::ignored_of(CHANGES, &body, call.core.terms.strict)?;
+    let ignored = validation::ignored_of(CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -184,7 +184,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         Ok(job.priority)
     })??;
     if priority.is_some() || preemptible.is_some() {
-        call.core
+        call.state
             .scheduler
             .set_priority(call.job_id(), moved, preemptible);
     }
@@ -197,7 +197,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
 /// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let active = call.read(|job| !job.state.is_final())?;
-    if active && call.core.choices.delete_active == DeleteActive::Refuses {
+    if active && call.state.quirks.delete_active == DeleteActive::Refuses {
         return Err(ApiError::invalid_parameter(
             "the job has not ended: stop it before it is deleted",
         ));
@@ -208,7 +208,7 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 
 fn delete_job(call: &ApiCall<'_>, id: &str) {
     let now = call.now();
-    let first = call.core.store.update(id, |job| {
+    let first = call.state.store.update(id, |job| {
         let first = !job.deleted;
         if first {
             job.deleted = true;
@@ -219,8 +219,10 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
         first
     });
     if first == Some(true) {
-        call.core
-            .spawn(finish::remove(Arc::clone(call.core), id.to_owned()));
+        call.state.spawn(finish::remove_deleted(
+            Arc::clone(call.state),
+            id.to_owned(),
+        ));
     }
 }
 
@@ -229,8 +231,8 @@ pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
     let items = jobs.items()?;
-    if items.is_empty() || items.len() > MOST_AT_ONCE {
-        return Err(jobs.must(format!("have 1 to {MOST_AT_ONCE} elements")));
+    if items.is_empty() || items.len() > MAX_BATCH {
+        return Err(jobs.must(format!("have 1 to {MAX_BATCH} elements")));
     }
     let mut ids = Vec::new();
     let mut workspace: Option<String> = None;
@@ -241,7 +243,7 @@ pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
             .required("id")?
             .text()?
             .to_owned();
-        let found = call.core.store.read(&id, |job| {
+        let found = call.state.store.read(&id, |job| {
             let own = job.project == call.user.project_id;
             own.then(|| job.request.workspace_id.clone())
         });
@@ -274,7 +276,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         ));
     }
     if action != "terminate" {
-        return Err(match call.core.choices.unknown_action {
+        return Err(match call.state.quirks.unknown_action {
             UnknownAction::Documented => ApiError::action_type(action),
             // The text that was seen.
             UnknownAction::Seen => {
@@ -283,7 +285,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         });
     }
     let now = call.now();
-    let accepts_again = call.core.choices.stop_again == StopAgain::Accepts;
+    let accepts_again = call.state.quirks.stop_again == StopAgain::Accepts;
     let shown = call.update(|job| {
         if accepts_again && job.state == State::Terminating {
             return Ok(view::job(job, UserName::Known(&job.user_name), now));
@@ -299,11 +301,11 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
 }
 
 pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
-    let query = EventQuery::read(call.query, call.core.choices.events_offset)?;
+    let query = EventQuery::read(call.query, call.state.quirks.events_offset)?;
     call.read(|_| ())?;
-    let events = call.core.store.events(call.job_id())?;
-    let text = |event: &Event| event.kind.text(call.core.wording, call.language);
-    ok(query.answer(&events, text))
+    let events = call.state.store.events(call.job_id())?;
+    let text = |event: &Event| event.kind.text(call.state.wording, call.language);
+    ok(query.response(&events, text))
 }
 
 /// A bare list.
@@ -324,7 +326,7 @@ pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
     let id = call.job_id();
     call.read(|_| ())?;
     let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
-    for event in call.core.store.events(id)? {
+    for event in call.state.store.events(id)? {
         let (name, message) = match &event.kind {
             EventKind::Queuing => ("scheduling", ("Waiting for resources", "等待资源")),
             EventKind::PodStarted { .. } => {
@@ -368,12 +370,12 @@ pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"total_count": records.len(), "running_records": records}))
 }
 
-pub(crate) fn name(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn check_name(call: &ApiCall<'_>) -> ApiResult {
     let name = call.param("job_name")?.unwrap_or_default();
     if !is_name(&name) {
         return Err(bad_param("job_name"));
     }
-    let taken = call.core.store.is_taken(&call.user.project_id, &name)?;
+    let taken = call.state.store.is_taken(&call.user.project_id, &name)?;
     ok(json!({"is_duplicate": taken}))
 }
 

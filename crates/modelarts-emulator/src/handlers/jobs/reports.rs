@@ -14,7 +14,7 @@ use crate::{
 /// The one kind of report that is documented.
 const TRAINING_EVENT: &str = "training-event";
 /// The most characters of a reported type. No document has a limit: this one keeps events small.
-const LONGEST: usize = 256;
+const MAX_TYPE_LENGTH: usize = 256;
 
 /// The event is one of the job's. No document has a text for it: this one is the task and the type.
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
@@ -26,7 +26,7 @@ pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     }
     let body = call.json()?;
     let event = match JsonField::root(&body).get("type")? {
-        Some(field) => field.up_to(LONGEST)?,
+        Some(field) => field.up_to(MAX_TYPE_LENGTH)?,
         None => "",
     };
     let event = if event.is_empty() { kind } else { event };

@@ -8,7 +8,7 @@ use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::quirks::{JobsCount, JobsOffset, Quirks},
     clock::Timestamp,
-    handlers::jobs::tags::wanted,
+    handlers::jobs::tags::tag_filters,
     job::{state::PHASES, view},
     runner::process::environment::{self, Host},
     store::{
@@ -26,7 +26,7 @@ const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
 /// A checked search request.
 #[derive(Debug)]
-pub(crate) struct Search {
+pub(crate) struct JobSearch {
     selection: Selection,
     /// Those of `host_ips`.
     addresses: Vec<IpAddr>,
@@ -40,12 +40,12 @@ pub(crate) struct Search {
 
 /// The keys that the documents name. `create_time` is a span of time, the others are texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
+enum FilterKey {
     CreateTime,
     Text(Key),
 }
 
-impl Named {
+impl FilterKey {
     fn read(text: &str) -> Option<Self> {
         Some(Self::Text(match text {
             "create_time" => return Some(Self::CreateTime),
@@ -61,11 +61,11 @@ impl Named {
     }
 }
 
-impl Search {
+impl JobSearch {
     /// Reads a body.
-    pub(crate) fn read(body: &Value, choices: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
+    pub(crate) fn read(body: &Value, quirks: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
         let body = JsonField::root(body);
-        no_nulls(&body)?;
+        refuse_nulls(&body)?;
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
             let Some(field) = body.get(name)? else {
                 return Ok(default);
@@ -89,7 +89,7 @@ impl Search {
         let offset = number("offset", 0, 0..=i64::from(i32::MAX))?;
         let mut selection = Selection {
             ascending,
-            skip: match choices.jobs_offset {
+            skip: match quirks.jobs_offset {
                 JobsOffset::Page => offset.saturating_mul(limit),
                 JobsOffset::Job => offset,
             }
@@ -98,7 +98,7 @@ impl Search {
             ..Selection::default()
         };
         for filter in body.items_of("filters")? {
-            add(&filter, &mut selection)?;
+            add_filter(&filter, &mut selection)?;
         }
         selection.tags = tags(&body)?;
         let addresses = addresses(&body)?;
@@ -119,12 +119,12 @@ impl Search {
             limit,
             offset,
             group_by: body.text_of("group_by")?.unwrap_or_default().to_owned(),
-            count: choices.jobs_count,
+            count: quirks.jobs_count,
         })
     }
 
     /// The answer over the jobs of a project.
-    pub(crate) fn answer(
+    pub(crate) fn response(
         &self,
         store: &JobStore,
         project: &str,
@@ -134,7 +134,7 @@ impl Search {
         let shown = |job| {
             let mut shown = render(job);
             if !self.addresses.is_empty() {
-                shown["status"]["task_ips"] = self.tasks_there(job);
+                shown["status"]["task_ips"] = self.matching_tasks(job);
             }
             shown
         };
@@ -157,7 +157,7 @@ impl Search {
     }
 
     /// The tasks of a job with one of the addresses that were asked for.
-    fn tasks_there(&self, job: &Job) -> Value {
+    fn matching_tasks(&self, job: &Job) -> Value {
         let there = |rank: u32| {
             let own = environment::address(&job.id, rank).parse();
             own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
@@ -171,7 +171,7 @@ impl Search {
 
 /// Refuses what the description declares without null: each member of a search, and of its tags.
 /// Filters are taken as they come, with less than it asks for.
-fn no_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
+fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
         members.extend(tag.members()?);
@@ -185,7 +185,7 @@ fn no_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
 /// `tags`: a key may be there once. None of its values, or only an empty one, is any.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
-    for (key, values) in wanted(body)? {
+    for (key, values) in tag_filters(body)? {
         if read.iter().any(|(known, _)| known == key) {
             return Err(ApiError::invalid_parameter("tags must have different keys"));
         }
@@ -237,21 +237,21 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
 }
 
 /// Adds one filter, unless all its values are blank: the documented example sends such ones.
-fn add(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
+fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
-    if UNEXPLAINED.contains(&key_text) {
-        return unexplained(filter, key_text);
+    if UNDOCUMENTED_KEYS.contains(&key_text) {
+        return check_undocumented(filter, key_text);
     }
-    let named = Named::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
+    let named = FilterKey::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
     // The default is that of the published Swagger file.
     let operator = filter.text_of("operator")?.unwrap_or("in");
     let key = match (named, operator) {
-        (Named::CreateTime, "between") => None,
-        (Named::Text(key @ (Key::Name | Key::AlgorithmName)), "like" | "not") => Some(key),
-        (Named::Text(Key::Name | Key::AlgorithmName), _) => {
+        (FilterKey::CreateTime, "between") => None,
+        (FilterKey::Text(key @ (Key::Name | Key::AlgorithmName)), "like" | "not") => Some(key),
+        (FilterKey::Text(Key::Name | Key::AlgorithmName), _) => {
             return Err(ApiError::filter_operator(operator));
         }
-        (Named::Text(key), "in" | "not") => Some(key),
+        (FilterKey::Text(key), "in" | "not") => Some(key),
         _ => return Err(ApiError::filter_operator(operator)),
     };
     let mut values = Vec::new();
@@ -259,7 +259,7 @@ fn add(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError
         values.push(value.text()?.to_owned());
     }
     let Some(key) = key else {
-        return between(&values, selection);
+        return narrow_span(&values, selection);
     };
     values.retain(|value| !value.is_empty());
     if key == Key::Phase
@@ -283,7 +283,7 @@ fn add(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError
 }
 
 /// Keys that a client of the vendor knows, and no document says with which operators.
-const UNEXPLAINED: [&str; 4] = [
+const UNDOCUMENTED_KEYS: [&str; 4] = [
     "algorithm_id",
     "pool_id",
     "priority",
@@ -291,7 +291,7 @@ const UNEXPLAINED: [&str; 4] = [
 ];
 
 /// Blank values are no condition, here either.
-fn unexplained(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
+fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
     for value in filter.items_of("value")? {
         if !value.text()?.is_empty() {
             return Err(ApiError::not_modelled(format!("searches by {key}")));
@@ -301,7 +301,7 @@ fn unexplained(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
 }
 
 /// Narrows the span of time.
-fn between(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
+fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| {
         if text.is_empty() {
             Ok(None)

@@ -12,17 +12,17 @@ use crate::{
 };
 
 /// A request names at most this many tags; a tag in a search has at most this many values.
-const MOST: usize = 10;
+const MAX_TAGS: usize = 10;
 
 /// `tags` of a body: keys of 1 to 128 characters with the members that `values` reads.
-fn tags<'a, T>(
+fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
     values: impl Fn(&JsonField<'a>) -> Result<T, ApiError>,
 ) -> Result<Vec<(&'a str, T)>, ApiError> {
     let list = root.items_of("tags")?;
-    if !(least..=MOST).contains(&list.len()) {
-        return Err(root.must(format!("have {least} to {MOST} tags")));
+    if !(least..=MAX_TAGS).contains(&list.len()) {
+        return Err(root.must(format!("have {least} to {MAX_TAGS} tags")));
     }
     let mut read = Vec::new();
     for tag in list {
@@ -36,7 +36,7 @@ fn tags<'a, T>(
     Ok(read)
 }
 
-fn show_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
+fn render_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
     let tags = tags.iter();
     tags.map(|(key, value)| json!({"key": key, "value": value}))
         .collect()
@@ -45,7 +45,7 @@ fn show_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
 /// The value of a key that is there already is replaced. 204, with no body.
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let given = tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
+    let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
     let keys: BTreeSet<&str> = given.iter().map(|(key, _)| *key).collect();
     if keys.len() < given.len() {
         return Err(ApiError::invalid_parameter("tags must have different keys"));
@@ -61,7 +61,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let given = tags(&JsonField::root(&body), 0, |tag| tag.text_of("value"))?;
+    let given = read_tags(&JsonField::root(&body), 0, |tag| tag.text_of("value"))?;
     call.update(|job| {
         for (key, value) in &given {
             let fits = |own: &String| value.is_none_or(|value| value == own);
@@ -74,7 +74,7 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 }
 
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
-    ok(json!({"tags": call.read(|job| show_tags(&job.tags))?}))
+    ok(json!({"tags": call.read(|job| render_tags(&job.tags))?}))
 }
 
 /// All keys with all their values; limit and offset count keys.
@@ -82,7 +82,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let found = call
-        .core
+        .state
         .store
         .tag_keys(&call.user.project_id, offset, limit)?;
     let rows: Vec<Value> = found
@@ -93,11 +93,13 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// `tags` of a search.
-pub(crate) fn wanted<'a>(root: &JsonField<'a>) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
-    tags(root, 0, |tag| {
+pub(crate) fn tag_filters<'a>(
+    root: &JsonField<'a>,
+) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
+    read_tags(root, 0, |tag| {
         let values = tag.items_of("values")?;
-        if values.len() > MOST {
-            return Err(tag.must(format!("have at most {MOST} values")));
+        if values.len() > MAX_TAGS {
+            return Err(tag.must(format!("have at most {MAX_TAGS} values")));
         }
         values.iter().map(|value| value.text()).collect()
     })
@@ -110,7 +112,7 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let body = call.json()?;
     let root = JsonField::root(&body);
-    let wanted = wanted(&root)?;
+    let wanted = tag_filters(&root)?;
     let workspace = root.text_of("workspace_id")?;
     let untagged = root
         .get("without_any_tag")?
@@ -130,7 +132,7 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
         name,
     };
     let (total, found) = call
-        .core
+        .state
         .store
         .tagged(&call.user.project_id, &wanted, offset, limit)?;
     let rows: Vec<Value> = found
@@ -141,7 +143,7 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
                 "workspace_id": job.workspace,
                 "resource_id": job.id,
                 "resource_name": job.name,
-                "tags": show_tags(&job.tags),
+                "tags": render_tags(&job.tags),
             })
         })
         .collect();

@@ -93,7 +93,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Where the picture lies, once it is drawn: when the search has ended.
-pub(crate) fn picture(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {
         let tuning = job.request.tuning.as_ref();
