@@ -9,8 +9,14 @@ use std::time::SystemTime;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{
-    Builder, Cloud, Emulator, ManualClock, Pool, Quirks, RestartOn, RunnerKind, Script, Seeds,
-    StartError, Timing, User, Wording,
+    Builder, Cloud, Emulator, StartError, Timing, User,
+    clock::ManualClock,
+    events::Wording,
+    jobs::{RestartOn, RunnerKind},
+    pools::Pool,
+    quirks::Quirks,
+    script::Script,
+    seeds::Seeds,
 };
 use serde_json::Value;
 

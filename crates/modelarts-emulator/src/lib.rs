@@ -1,16 +1,17 @@
-//! The ModelArts training service on your own machine.
+//! The ModelArts training service on your own machine, for tests and development without a cloud
+//! account.
 //!
-//! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), keeps
-//! jobs, moves them through their phases, *runs* their code as processes, and answers with the
-//! documented bodies and errors. Operations that it does not have are refused with status 501 and a
-//! sentence; fields of a job that it does not act on are stored, given back and named.
+//! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), moves jobs
+//! through their phases, *runs* their code as processes, and answers with the documented bodies and
+//! errors.
 //!
-//! ```no_run
-//! # async fn example() -> Result<(), modelarts_emulator::StartError> {
+//! ```
 //! use modelarts_emulator::{Emulator, Timing};
 //!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
-//! std::fs::create_dir_all(emulator.obs_root().join("bucket/code")).ok();
+//! std::fs::create_dir_all(emulator.obs_root().join("bucket/code"))?;
 //! println!("{} {} {}", emulator.url(), emulator.project_id(), emulator.access_key());
 //! // ... any client of the API, with these values and emulator.secret_key() ...
 //! emulator.shutdown().await;
@@ -18,17 +19,17 @@
 //! # }
 //! ```
 //!
-//! It executes what it is given. Therefore it listens on loopback addresses only, answers only
-//! requests whose `Host` is a loopback name and that come from no foreign `Origin`, keeps OBS keys
-//! inside the OBS root, and gives jobs nothing of its own environment. Jobs run as the user who
-//! started the emulator: this is no sandbox.
+//! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail, [`traffic`]
+//! shows what a client has sent, and [`quirks`] switches what the documents leave open.
 //!
-//! The same as a program: `modelarts-emulator serve`, see the README.
+//! The emulator executes what it is given, as the user who started it: it is no sandbox. Therefore it
+//! listens on loopback addresses only, and refuses requests with a foreign `Host` or `Origin`. The
+//! README has the fields, limits and operations, and the same as a program.
 
 mod accounts;
 mod api;
 mod catalog;
-mod clock;
+pub mod clock;
 mod database;
 mod emulator;
 mod execution;
@@ -37,55 +38,26 @@ mod handlers;
 mod job;
 mod logs;
 mod metrics;
+mod public;
 mod runner;
 mod scheduler;
 mod server;
 mod state;
 mod store;
-mod traffic;
+pub mod traffic;
 mod tuning;
 mod validation;
 
-pub use accounts::{User, signature};
+pub use accounts::User;
 pub use catalog::cloud::Cloud;
-pub use catalog::pools::Pool;
-pub use catalog::pools::PoolKind;
-pub use catalog::quirks::AutoStopped;
-pub use catalog::quirks::DeleteActive;
-pub use catalog::quirks::EventsOffset;
-pub use catalog::quirks::JobsCount;
-pub use catalog::quirks::JobsOffset;
-pub use catalog::quirks::Preempted;
-pub use catalog::quirks::Quirks;
-pub use catalog::quirks::StopAgain;
-pub use catalog::quirks::UnknownAction;
-pub use clock::Clock;
-pub use clock::ManualClock;
-pub use clock::Sleep;
-pub use clock::SystemClock;
 pub use clock::timing::Timing;
 pub use database::error::DatabaseError;
-pub use emulator::Emulator;
-pub use emulator::builder::Builder;
-pub use emulator::builder::RunnerKind;
-pub use emulator::error::StartError;
-pub use emulator::error::WaitError;
-pub use emulator::stored_job::StoredJob;
-pub use execution::seeds::SeedError;
-pub use execution::seeds::Seeds;
-pub use job::event::EventKind;
-pub use job::event::Level;
-pub use job::event::Source;
-pub use job::event::Wording;
-pub use job::state::RestartOn;
-pub use runner::simulated::script::Script;
-pub use runner::simulated::script::ScriptError;
-pub use traffic::counts::RequestCount;
-pub use traffic::faults::Fault;
-pub use traffic::faults::FaultRule;
-pub use traffic::faults::Faults;
-pub use traffic::observer::Exchange;
-pub use traffic::request_log::LoggedRequest;
+pub use emulator::{
+    Emulator,
+    builder::Builder,
+    error::{StartError, WaitError},
+};
+pub use public::{events, faults, jobs, pools, quirks, script, seeds, signature};
 
 /// The examples of the README are compiled.
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 
 pub(crate) mod authenticate;
 pub(crate) mod log_links;
-pub mod signature;
+pub(crate) mod signature;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,27 @@
-//! Time, passed in, so that tests never sleep.
+//! The clock that all delays, limits and dates of the emulator follow, so that tests never sleep.
+//!
+//! [`SystemClock`] is the default. With a [`ManualClock`] time stands still until the test moves it,
+//! and everything that is due on the way happens at its own time.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::{Duration, SystemTime};
+//! use modelarts_emulator::Emulator;
+//! use modelarts_emulator::clock::{Clock, ManualClock};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+//! let clock = Arc::new(ManualClock::at(start));
+//! let emulator = Emulator::builder().clock(clock.clone()).start().await?;
+//! let day = Duration::from_secs(24 * 60 * 60);
+//! assert!(emulator.advance(day).await);
+//! assert_eq!(clock.now(), start + day);
+//! emulator.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod idle;
 pub(crate) mod timing;

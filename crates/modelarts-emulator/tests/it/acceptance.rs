@@ -5,7 +5,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script};
+use modelarts_emulator::{
+    Cloud,
+    clock::ManualClock,
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    script::Script,
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

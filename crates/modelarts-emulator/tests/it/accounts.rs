@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
-use modelarts_emulator::{Clock, ManualClock, User};
+use modelarts_emulator::{
+    User,
+    clock::{Clock, ManualClock},
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

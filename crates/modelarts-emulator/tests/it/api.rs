@@ -361,7 +361,7 @@ async fn only_active_jobs_are_terminated_and_only_so() {
 async fn a_deletion_is_asynchronous_and_leaves_nothing() {
     let mut timing = Timing::instant();
     timing.deleting = Duration::from_secs(10);
-    let clock = std::sync::Arc::new(modelarts_emulator::ManualClock::at(
+    let clock = std::sync::Arc::new(modelarts_emulator::clock::ManualClock::at(
         std::time::SystemTime::now(),
     ));
     let site = Site::with(|builder| {

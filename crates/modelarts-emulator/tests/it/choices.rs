@@ -3,7 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Builder, ManualClock, Pool, PoolKind, Quirks, RunnerKind, Script, Seeds};
+use modelarts_emulator::{
+    Builder,
+    clock::ManualClock,
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    quirks::Quirks,
+    script::Script,
+    seeds::Seeds,
+};
 use serde_json::{Value, json};
 
 use crate::support::Site;

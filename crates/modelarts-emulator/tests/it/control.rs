@@ -3,7 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Emulator, Fault, FaultRule, ManualClock, RunnerKind, Script, Timing};
+use modelarts_emulator::{
+    Emulator, Timing,
+    clock::ManualClock,
+    faults::{Fault, FaultRule},
+    jobs::RunnerKind,
+    script::Script,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 

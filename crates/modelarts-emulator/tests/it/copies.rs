@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, RestartOn, Timing};
+use modelarts_emulator::{Timing, clock::ManualClock, jobs::RestartOn};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site, pass};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use modelarts_emulator::{Pool, PoolKind};
+use modelarts_emulator::pools::{Pool, PoolKind};
 use serde_json::{Value, json};
 
 use crate::operations::put;

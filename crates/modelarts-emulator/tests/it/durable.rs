@@ -4,7 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Emulator, ManualClock, Pool, PoolKind, RunnerKind, Script, Timing};
+use modelarts_emulator::{
+    Emulator, Timing,
+    clock::ManualClock,
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    script::Script,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::Wording;
+use modelarts_emulator::events::Wording;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -325,7 +325,7 @@ async fn times_are_cut_to_seconds() {
             .unwrap()
             .as_millis() as u64
     };
-    let now = millis(modelarts_emulator::Clock::now(clock.as_ref()));
+    let now = millis(modelarts_emulator::clock::Clock::now(clock.as_ref()));
     let second = now / 1000 * 1000;
     let window = async |start: u64, end: u64| {
         list(&site, &id, &format!("?start_time={start}&end_time={end}")).await

@@ -1,6 +1,9 @@
 //! Answers that go wrong on purpose.
 
-use modelarts_emulator::{Fault, FaultRule, RequestCount};
+use modelarts_emulator::{
+    faults::{Fault, FaultRule},
+    traffic::RequestCount,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};
@@ -305,7 +308,7 @@ async fn wrong_signatures_use_up_no_fault() {
 
 #[tokio::test]
 async fn lists_are_null_and_dates_say_when_to_come_again() {
-    let clock = std::sync::Arc::new(modelarts_emulator::ManualClock::at(
+    let clock = std::sync::Arc::new(modelarts_emulator::clock::ManualClock::at(
         std::time::SystemTime::now(),
     ));
     let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
@@ -314,7 +317,7 @@ async fn lists_are_null_and_dates_say_when_to_come_again() {
     assert_eq!(reply.json()["status"], 429);
     let reply = site.client.get("/training-jobs/x").await;
     assert_eq!(reply.error(), (429, "ModelArts.2799".to_owned()));
-    let now = modelarts_emulator::Clock::now(clock.as_ref());
+    let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
     let until = jiff::Timestamp::try_from(now).unwrap() + jiff::SignedDuration::from_secs(90);
     let until = until.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     assert_eq!(reply.headers["retry-after"], until.as_str());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, RunnerKind, Script, Timing};
+use modelarts_emulator::{Timing, clock::ManualClock, jobs::RunnerKind, script::Script};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use modelarts_emulator::{ManualClock, RunnerKind, Script};
+use modelarts_emulator::{clock::ManualClock, jobs::RunnerKind, script::Script};
 use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};

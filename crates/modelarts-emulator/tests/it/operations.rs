@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Clock, ManualClock, Pool, PoolKind};
+use modelarts_emulator::{
+    clock::{Clock, ManualClock},
+    pools::{Pool, PoolKind},
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, Pool, PoolKind, RestartOn, Timing};
+use modelarts_emulator::{
+    Timing,
+    clock::ManualClock,
+    jobs::RestartOn,
+    pools::{Pool, PoolKind},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use modelarts_emulator::{RunnerKind, Script};
+use modelarts_emulator::{jobs::RunnerKind, script::Script};
 #[cfg(all(feature = "cli", target_os = "linux"))]
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, Timing, WaitError};
+use modelarts_emulator::{Timing, WaitError, clock::ManualClock};
 use serde_json::json;
 
 use crate::support::{Gate, Site, is_alive, pass};
@@ -535,7 +535,7 @@ async fn auto_stop_is_honoured() {
         "/v2/{}/training-jobs/{id}/events",
         site.emulator.project_id()
     );
-    let now = modelarts_emulator::Clock::now(clock.as_ref());
+    let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
     let reply = site
         .client
         .signed(reqwest::Method::GET, &target, Vec::new(), now)

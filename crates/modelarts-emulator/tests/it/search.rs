@@ -1,6 +1,6 @@
 //! ListTrainingJobs: filters, order, pages, and what is refused.
 
-use modelarts_emulator::Seeds;
+use modelarts_emulator::seeds::Seeds;
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, Seeds, StartError, User};
+use modelarts_emulator::{StartError, User, clock::ManualClock, seeds::Seeds};
 use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};

@@ -3,7 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Builder, Clock, ManualClock, Pool, PoolKind, RunnerKind, Script, Timing};
+use modelarts_emulator::{
+    Builder, Timing,
+    clock::{Clock, ManualClock},
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    script::Script,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -243,7 +249,7 @@ async fn a_node_that_dies_costs_a_retry_or_the_job() {
     let script = json!({"default": [fault, {"seconds": 60}]});
     // An exit code would not be retried.
     let simulation = Simulation::with(script, |builder| {
-        builder.restart_on(modelarts_emulator::RestartOn::Fault)
+        builder.restart_on(modelarts_emulator::jobs::RestartOn::Fault)
     })
     .await;
     let retry = json!({"fault-tolerance/job-retry-num": "1"});

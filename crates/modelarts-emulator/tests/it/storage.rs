@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::ManualClock;
+use modelarts_emulator::clock::ManualClock;
 use serde_json::json;
 
 use crate::support::{Gate, Site};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
-use modelarts_emulator::{Builder, Emulator, ManualClock, Timing};
+use modelarts_emulator::{Builder, Emulator, Timing, clock::ManualClock};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use jsonschema::{Draft, Validator};
-use modelarts_emulator::Exchange;
+use modelarts_emulator::traffic::Exchange;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 

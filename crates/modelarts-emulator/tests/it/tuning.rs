@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{ManualClock, Quirks, RunnerKind, Script};
+use modelarts_emulator::{clock::ManualClock, jobs::RunnerKind, quirks::Quirks, script::Script};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
@@ -431,10 +431,10 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     for phase in ["Terminated", "Failed"] {
         let clock = Arc::new(ManualClock::at(SystemTime::now()));
         let site = Site::with(|builder| {
-            let mut choices = Quirks::default();
+            let mut quirks = Quirks::default();
             let choice = format!("auto-stopped={}", phase.to_lowercase());
-            choices.set(&choice).unwrap();
-            builder.clock(Arc::clone(&clock) as _).quirks(choices)
+            quirks.set(&choice).unwrap();
+            builder.clock(Arc::clone(&clock) as _).quirks(quirks)
         })
         .await;
         let settings = [("num_samples", "3"), ("max_concurrent", "1")];
