@@ -1,11 +1,10 @@
 //! Packages from requirements files, in a virtual environment of the job.
 
-use std::path::Path;
 use std::process::Command;
 
 #[cfg(feature = "cli")]
-use crate::program::serve_in;
-use crate::support::{Gate, Site};
+use crate::support::program::serve_in;
+use crate::support::{Gate, Site, slow_package};
 
 /// Makes a wheel of one module, without a network: a wheel is a zip file.
 fn wheel(site: &Site, key: &str) {
@@ -85,15 +84,6 @@ async fn installing_can_be_switched_off() {
         site.log(&id).await,
         "[ModelArts Service Log] requirements.txt: this emulator installs no packages\non we go\n"
     );
-}
-
-/// A package that runs `code` before it is built.
-pub(crate) fn slow_package(directory: &Path, code: &str) {
-    std::fs::create_dir_all(directory).unwrap();
-    let project =
-        "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
-    std::fs::write(directory.join("pyproject.toml"), project).unwrap();
-    std::fs::write(directory.join("backend.py"), code).unwrap();
 }
 
 /// Packages are built by programs of their own, which may take their time.

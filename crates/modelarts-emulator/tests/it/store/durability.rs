@@ -79,8 +79,8 @@ async fn without_a_directory_nothing_is_kept() {
 #[tokio::test]
 async fn data_directories_of_earlier_layouts_are_read() {
     for (layout, sql) in [
-        (1, include_str!("../layouts/1.sql")),
-        (2, include_str!("../layouts/2.sql")),
+        (1, include_str!("../../layouts/1.sql")),
+        (2, include_str!("../../layouts/2.sql")),
     ] {
         let data = tempfile::tempdir().unwrap();
         let state = rusqlite::Connection::open(data.path().join("state.sqlite3")).unwrap();

@@ -13,8 +13,8 @@ use modelarts_emulator::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::operations::{get_at, put};
 use crate::support::{Gate, Site};
+use crate::support::{get_at, put};
 
 /// An element of `tasks` that runs `script`.
 fn role(site: &Site, job: &str, role: &str, script: &str) -> Value {

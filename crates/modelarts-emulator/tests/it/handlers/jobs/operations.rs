@@ -4,27 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use modelarts_emulator::{
-    clock::{Clock, ManualClock},
+    clock::ManualClock,
     pools::{Pool, PoolKind},
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Reply, Site};
-
-pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
-    let body = body.to_string().into_bytes();
-    site.client.send(Method::PUT, path, body).await
-}
-
-/// A GET, signed at the time of a clock that is not the wall's.
-pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
-    let target = format!("/v2/{}{below}", site.emulator.project_id());
-    let request = site
-        .client
-        .signed(Method::GET, &target, Vec::new(), clock.now());
-    Reply::of(request.send().await.unwrap()).await
-}
+use crate::support::{Gate, Reply, Site, get_at, put};
 
 #[tokio::test]
 async fn description_and_priority_change() {

@@ -20,8 +20,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::program::{Program, serve_with};
 use crate::support::Client;
+use crate::support::program::{Program, serve_with};
 
 const SEED: u64 = 20_260_115;
 const KILLS: usize = 100;

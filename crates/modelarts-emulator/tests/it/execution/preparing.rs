@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::operations::get_at;
-use crate::packages::slow_package;
+use crate::support::get_at;
+use crate::support::slow_package;
 use crate::support::{Gate, Site};
 
 /// Code, inputs and packages must be there within the limit.

@@ -206,7 +206,10 @@ async fn a_volume_does_not_hide_what_is_there() {
 #[tokio::test]
 async fn three_workers_of_the_example_meet_and_add_up() {
     let site = Site::start().await;
-    let mut job = site.script("reduce", include_str!("../../examples/all_reduce/train.py"));
+    let mut job = site.script(
+        "reduce",
+        include_str!("../../../examples/all_reduce/train.py"),
+    );
     job["spec"]["resource"]["node_count"] = 3.into();
     let id = site.run(&job).await;
     assert_eq!(

@@ -11,9 +11,9 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::packages::slow_package;
 #[cfg(all(feature = "cli", target_os = "linux"))]
-use crate::program::serve_in;
+use crate::support::program::serve_in;
+use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
 /// Python: starts a daemon with a session of its own, which comes to the gate `away`, and comes to

@@ -1,12 +1,17 @@
 //! An emulator, a client that signs, and a few words for tests to speak in.
 
+#[cfg(feature = "cli")]
+pub(crate) mod program;
+pub(crate) mod traffic;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
-use modelarts_emulator::{Builder, Emulator, Timing, clock::ManualClock};
+use modelarts_emulator::clock::{Clock, ManualClock};
+use modelarts_emulator::{Builder, Emulator, Timing};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
@@ -15,7 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::traffic::{DESCRIPTION, Verdict, Watch};
+use crate::support::traffic::{DESCRIPTION, Verdict, Watch};
 
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -376,4 +381,36 @@ pub(crate) fn http() -> reqwest::Client {
         .no_proxy()
         .build()
         .unwrap()
+}
+
+pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
+    let body = body.to_string().into_bytes();
+    site.client.send(Method::PUT, path, body).await
+}
+
+/// A GET, signed at the time of a clock that is not the wall's.
+pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
+    let target = format!("/v2/{}{below}", site.emulator.project_id());
+    let request = site
+        .client
+        .signed(Method::GET, &target, Vec::new(), clock.now());
+    Reply::of(request.send().await.unwrap()).await
+}
+
+/// A package that runs `code` before it is built.
+pub(crate) fn slow_package(directory: &Path, code: &str) {
+    std::fs::create_dir_all(directory).unwrap();
+    let project =
+        "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n";
+    std::fs::write(directory.join("pyproject.toml"), project).unwrap();
+    std::fs::write(directory.join("backend.py"), code).unwrap();
+}
+
+/// The address that a worker of a job has.
+pub(crate) fn address(id: &str, index: u32) -> String {
+    if !cfg!(target_os = "linux") {
+        return "127.0.0.1".into();
+    }
+    let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).unwrap();
+    format!("127.{}.{}.{}", byte(0) % 254 + 1, byte(2), index + 1)
 }
