@@ -121,7 +121,8 @@ pub(crate) struct Serve {
     /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     encrypted_bucket: Vec<String>,
-    /// Organization of the image registry that jobs can be saved to, instead of any; may be repeated.
+    /// Organization of the image registry that jobs can be saved to, instead of any; may be
+    /// repeated.
     #[arg(long, value_name = "NAME")]
     organization: Vec<String>,
     /// Refuse jobs that write to where an active job writes to.

@@ -1,9 +1,9 @@
 //! The ModelArts training service on your own machine, for tests and development without a cloud
 //! account.
 //!
-//! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), moves jobs
-//! through their phases, *runs* their code as processes, and answers with the documented bodies and
-//! errors.
+//! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), moves
+//! jobs through their phases, *runs* their code as processes, and answers with the documented
+//! bodies and errors.
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
@@ -19,12 +19,12 @@
 //! # }
 //! ```
 //!
-//! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail, [`traffic`]
-//! shows what a client has sent, and [`quirks`] switches what the documents leave open.
+//! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail,
+//! [`traffic`] shows what a client has sent, and [`quirks`] switches what the documents leave open.
 //!
-//! The emulator executes what it is given, as the user who started it: it is no sandbox. Therefore it
-//! listens on loopback addresses only, and refuses requests with a foreign `Host` or `Origin`. The
-//! README has the fields, limits and operations, and the same as a program.
+//! The emulator executes what it is given, as the user who started it: it is no sandbox. Therefore
+//! it listens on loopback addresses only, and refuses requests with a foreign `Host` or `Origin`.
+//! The README has the fields, limits and operations, and the same as a program.
 
 mod accounts;
 mod api;

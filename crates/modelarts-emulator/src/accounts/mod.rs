@@ -1,4 +1,7 @@
 //! Accounts: users with their keys, tokens, and keys that are locked after failures.
+//!
+//! `authenticate` finds the user of a request by its token or its `signature`; `log_links` has the
+//! links that need neither.
 
 pub(crate) mod authenticate;
 pub(crate) mod log_links;

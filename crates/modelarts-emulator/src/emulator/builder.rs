@@ -191,7 +191,8 @@ impl Builder {
         self
     }
 
-    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or none.
+    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
+    /// none.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
@@ -348,15 +349,15 @@ impl Builder {
     }
 
     /// Takes the ids of new jobs, algorithms and experiments from a seed, so that they are the same
-    /// in each run of a test that creates them in the same order. Not together with a data directory
-    /// that has jobs with these ids. Default: random ids.
+    /// in each run of a test that creates them in the same order. Not together with a data
+    /// directory that has jobs with these ids. Default: random ids.
     pub fn id_seed(mut self, seed: u64) -> Self {
         self.id_seed = Some(seed);
         self
     }
 
-    /// A function that is called with each request for an operation of the service and its response,
-    /// before the response is sent: for tests of the requests of a client. Default: none.
+    /// A function that is called with each request for an operation of the service and its
+    /// response, before the response is sent: for tests of the requests of a client. Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer::new(observe));
         self

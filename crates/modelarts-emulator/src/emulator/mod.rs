@@ -106,11 +106,10 @@ impl Emulator {
         self.state.request_counts.all()
     }
 
-    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns when the
-    /// jobs have done all that was due. On the way it stops wherever something is due, so that
-    /// everything happens at its own time: hours of simulated jobs pass in one call. What
-    /// processes do takes real time, and no clock waits for it. False if the clock cannot be
-    /// moved.
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns
+    /// when the jobs have done all that was due. On the way it stops wherever something is due, so
+    /// that everything happens at its own time: hours of simulated jobs pass in one call. What
+    /// processes do takes real time, and no clock waits for it. False if the clock cannot be moved.
     pub async fn advance(&self, duration: Duration) -> bool {
         self.state.advance(duration).await
     }
@@ -166,7 +165,8 @@ impl Emulator {
     }
 
     /// Ends the emulator: no more requests, SIGTERM to the processes of its jobs, SIGKILL after
-    /// the grace of its [`Timing`](crate::clock::timing::Timing), in real time. Returns when they have gone.
+    /// the grace of its [`Timing`](crate::clock::timing::Timing), in real time. Returns when they
+    /// have gone.
     pub async fn shutdown(mut self) {
         self.state.closing.send_replace(true);
         // An error would be the panic of a connection, which has been reported.

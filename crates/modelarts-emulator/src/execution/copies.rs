@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Ready when the preparation of a job has taken too long.
-pub(crate) type PrepareLimit = Shared<Sleep>;
+pub(super) type PrepareLimit = Shared<Sleep>;
 
 /// Copies until `end`. If that comes first, the copy is interrupted and waited for: a file that it
 /// put in place later could be older than one that is there.
@@ -35,7 +35,7 @@ async fn copy_until<T, E>(
 impl Driver {
     /// A copy or an installation before the code starts, which ends with any request to stop, and
     /// when the preparation of the job has taken too long.
-    pub(crate) async fn copy_in_time<'a>(
+    pub(super) async fn copy_in_time<'a>(
         &self,
         limit: &PrepareLimit,
         copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
@@ -46,7 +46,7 @@ impl Driver {
     }
 
     /// Ready when the preparation of the job is to end before it is done.
-    pub(crate) async fn wait_for_interruption(&self, limit: &PrepareLimit) -> Ending {
+    pub(super) async fn wait_for_interruption(&self, limit: &PrepareLimit) -> Ending {
         let mut requests = self.stop.clone();
         tokio::select! {
             biased;

@@ -20,13 +20,13 @@ use crate::{
     store::{Job, TaskFailure},
 };
 
-/// The end of the grace for copies after the end of the code; set by the first of them that a request
-/// to stop meets.
-pub(crate) type GraceEnd = OnceLock<Shared<Sleep>>;
+/// The end of the grace for copies after the end of the code; set by the first of them that a
+/// request to stop meets.
+pub(super) type GraceEnd = OnceLock<Shared<Sleep>>;
 
 /// How a run of a job ended, before an event says so.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(super) enum Ending {
     /// All workers ended; the first that did not end with 0, if there is one.
     Exited(Option<TaskFailure>),
     /// Somebody ended it. The worker and its exit code, if it ran.
@@ -52,7 +52,7 @@ impl From<StopReason> for Ending {
 }
 
 /// One job on its way.
-pub(crate) struct Driver {
+pub(super) struct Driver {
     pub(crate) state: Arc<EmulatorState>,
     pub(crate) id: String,
     pub(crate) request: Arc<JobRequest>,
@@ -62,11 +62,11 @@ pub(crate) struct Driver {
     /// True once `time_limit` has been set.
     pub(super) limit_is_set: bool,
     /// Ready when the job has run as long as it may.
-    pub(crate) time_limit: Mutex<Sleep>,
+    pub(super) time_limit: Mutex<Sleep>,
     /// Of the outputs.
-    pub(crate) upload_end: GraceEnd,
+    pub(super) upload_end: GraceEnd,
     /// Of the logs.
-    pub(crate) export_end: GraceEnd,
+    pub(super) export_end: GraceEnd,
 }
 
 impl Driver {
@@ -126,7 +126,7 @@ impl Driver {
     }
 
     /// Waits, but not longer than until somebody asks to stop.
-    pub(crate) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
+    pub(super) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
         let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
         tokio::select! {
@@ -137,7 +137,7 @@ impl Driver {
     }
 
     /// How long processes that are asked to end may take: the grace, unless a reset comes.
-    pub(crate) fn grace_period(&self) -> Sleep {
+    pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
         let mut requests = self.stop.clone();
         Box::pin(async move {
@@ -149,7 +149,7 @@ impl Driver {
     }
 }
 
-pub(crate) async fn stop_request(requests: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
+pub(super) async fn stop_request(requests: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
     match requests.wait_for(Option::is_some).await {
         Ok(stop) => stop.unwrap_or(StopReason::Deleted),
         // The job is no more.

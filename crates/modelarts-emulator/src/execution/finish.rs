@@ -93,7 +93,7 @@ impl Driver {
         }
     }
 
-    pub(crate) fn note_termination(&self) {
+    pub(super) fn note_termination(&self) {
         let job = format!("modelarts-job-{}", self.id);
         self.note(EventKind::TerminateJob { job });
     }
@@ -113,8 +113,8 @@ impl Driver {
         self.stop.borrow().is_some_and(StopReason::in_a_hurry)
     }
 
-    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their own:
-    /// they say which outputs are not complete. False if it was interrupted.
+    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their
+    /// own: they say which outputs are not complete. False if it was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.copy_cancellation.child_token();
         let outputs = self
@@ -167,7 +167,8 @@ impl Driver {
         }
     }
 
-    /// Scratch directories are emptied when the job ends, and not before it runs again in its place.
+    /// Scratch directories are emptied when the job ends, and not before it runs again in its
+    /// place.
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
             if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
@@ -177,7 +178,7 @@ impl Driver {
     }
 
     /// Copies the logs to where the job wants them kept, if it does.
-    pub(crate) async fn export_logs(&self, interrupt: &CancellationToken) {
+    pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
         for worker in &self.workers {
             let LogExport::To(path) = &worker.request.log_export else {
                 continue;

@@ -1,4 +1,5 @@
-//! Charts of the analysis of a search, one for each parameter: values to the right, rewards upwards.
+//! Charts of the analysis of a search, one for each parameter: values to the right, rewards
+//! upwards.
 
 use std::fs;
 use std::io;
@@ -48,7 +49,7 @@ fn chart_directory(request: &JobRequest) -> Option<&ObsPath> {
 }
 
 /// Draws the pictures of all parameters.
-pub(crate) fn draw_all(
+pub(super) fn draw_all(
     obs: &ConfinedDir,
     request: &JobRequest,
     trials: &[Trial],

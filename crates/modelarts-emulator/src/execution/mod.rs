@@ -1,4 +1,8 @@
-//! The execution of jobs, from the queue to the end.
+//! Execution of jobs, from the queue to the end.
+//!
+//! `driver` is the handle of one job. `lifecycle` takes it from Creating to its end, with the steps
+//! `prepare`, `run` (or `trials`, for a search) and `finish`; `copies` interrupts what they copy.
+//! `recovery` continues the jobs of an earlier process, and `seeds` creates jobs with a past.
 
 mod copies;
 mod driver;

@@ -39,7 +39,7 @@ enum RunExit {
 }
 
 /// Observations of a run so far.
-pub(crate) struct RunProgress {
+pub(super) struct RunProgress {
     /// When each output of each worker was copied out last.
     outputs_copied: Vec<Vec<Timestamp>>,
     /// When the logs were copied out last.
@@ -54,7 +54,7 @@ pub(crate) struct RunProgress {
 
 impl Driver {
     /// Runs the code until it ends, is ended, or has to give way.
-    pub(crate) async fn run_code(&self) -> Ending {
+    pub(super) async fn run_code(&self) -> Ending {
         if let Some(tuning) = &self.request.tuning {
             return self.run_search(tuning).await;
         }
@@ -193,7 +193,7 @@ impl Driver {
     }
 
     /// Says that the code is being ended before its time.
-    pub(crate) fn begin_stop(&self, why: StopReason) {
+    pub(super) fn begin_stop(&self, why: StopReason) {
         // For auto stop nobody has changed the state yet.
         let now = self.now();
         let fails = matches!(why, StopReason::AfterHours(_))
@@ -207,7 +207,7 @@ impl Driver {
         self.note_termination();
     }
 
-    pub(crate) fn initial_progress(&self) -> RunProgress {
+    pub(super) fn initial_progress(&self) -> RunProgress {
         let now = self.now();
         let workers = self.workers.iter();
         RunProgress {
@@ -248,7 +248,7 @@ impl Driver {
     }
 
     /// When to look at the workers again.
-    pub(crate) fn next_check(&self) -> Sleep {
+    pub(super) fn next_check(&self) -> Sleep {
         match self.workers.first() {
             Some(worker) => self.state.runner.look(worker),
             None => Box::pin(std::future::pending()),
@@ -256,7 +256,7 @@ impl Driver {
     }
 
     /// Copies the outputs and the logs that are due.
-    pub(crate) async fn copy_due(
+    pub(super) async fn copy_due(
         &self,
         progress: &mut RunProgress,
         now: Timestamp,

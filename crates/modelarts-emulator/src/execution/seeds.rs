@@ -129,8 +129,8 @@ impl Seeds {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Puts the jobs there, all or none, and gives their ids. With `keep_existing`, jobs whose names are
-    /// taken are there already, and left as they are.
+    /// Puts the jobs there, all or none, and gives their ids. With `keep_existing`, jobs whose
+    /// names are taken are there already, and left as they are.
     pub(crate) async fn create_jobs(
         &self,
         state: &Arc<EmulatorState>,

@@ -70,7 +70,7 @@ impl SearchState {
 
 impl Driver {
     /// Runs all trials. They start anew with each run of the job.
-    pub(crate) async fn run_search(&self, tuning: &Tuning) -> Ending {
+    pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
         self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
             let task = worker.task();
@@ -153,7 +153,8 @@ impl Driver {
                 biased;
                 done = trials.next() => {
                     let Some(done) = done else {
-                        // A copy that still runs could replace files of the last copy by older ones.
+                        // A copy that still runs could replace files of the last copy by older
+                        // ones.
                         interrupt.cancel();
                         if !copies.is_terminated() {
                             copies.await;

@@ -81,7 +81,7 @@ const FIELDS: &[Line] = &[
 ];
 
 /// The algorithm of this id, in the user's project.
-pub(crate) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
+pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
     let record = call.state.algorithms.find(&call.user.project_id, id)?;
     Ok(record.map(|record| record.value))
 }
@@ -219,7 +219,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
     })
 }
 
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
     let ignored = validation::ignored_of(FIELDS, &body, call.state.offer.strict)?;
@@ -241,7 +241,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     ))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     let found = find(call, call.id("algorithm_id"))?;
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
@@ -249,7 +249,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 /// 201, as documented. The name stays: algorithms cannot be renamed. The body replaces all there
 /// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
 /// changes nothing else.
-pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
     let mut body = call.json()?;
@@ -287,7 +287,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     ))
 }
 
-pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     if !call.state.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
@@ -296,7 +296,7 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
-pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
@@ -353,7 +353,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
 
 /// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
 /// says nothing itself. A job that names a boot file or a command runs that one.
-pub(crate) fn filled_in_body(body: &Value, stored: &Value) -> Value {
+pub(super) fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];

@@ -30,7 +30,7 @@ pub(crate) struct ApiCall<'a> {
 }
 
 /// The response of an operation, or its error.
-pub(crate) type ApiResult = Result<ApiResponse, ApiError>;
+pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiCall<'_> {
     pub(crate) fn id(&self, name: &str) -> &str {
@@ -113,16 +113,16 @@ impl ApiCall<'_> {
     }
 }
 
-pub(crate) fn bad_param(name: &str) -> ApiError {
+pub(super) fn bad_param(name: &str) -> ApiError {
     ApiError::of(2764, &[name])
 }
 
-pub(crate) fn ok(body: Value) -> ApiResult {
+pub(super) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
 /// The response with a header that names the fields of the request that have no effect.
-pub(crate) fn with_ignored_fields(
+pub(super) fn with_ignored_fields(
     response: ApiResponse,
     ignored: &BTreeSet<String>,
 ) -> ApiResponse {

@@ -8,17 +8,17 @@ use crate::{
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
 };
 
-pub(crate) fn engines() -> ApiResult {
+pub(super) fn engines() -> ApiResult {
     ok(Engine::list())
 }
 
-pub(crate) fn flavors(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn flavors(call: &ApiCall<'_>) -> ApiResult {
     ok(Flavor::list(
         call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?,
     ))
 }
 
-pub(crate) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
     let flavor_id = call.param("flavor_id")?;
     let flavor_id = flavor_id.ok_or_else(|| bad_param("flavor_id"))?;
     let pool_id = call.param("pool_id")?.ok_or_else(|| bad_param("pool_id"))?;
@@ -39,7 +39,7 @@ const RESOURCES: [&str; 4] = [
     "job-num-quota-notify",
 ];
 
-pub(crate) fn quotas(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn quotas(call: &ApiCall<'_>) -> ApiResult {
     let resource = call.choice("resource", &RESOURCES)?;
     let project = &call.user.project_id;
     let used = call.state.store.count(project)?;
@@ -55,7 +55,7 @@ pub(crate) fn quotas(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"quotas": rows}))
 }
 
-pub(crate) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let root = JsonField::root(&body);
     root.required("user_id")?.text()?;
@@ -88,7 +88,7 @@ pub(crate) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
 // ---- events ----
 
 /// The events of a notification (domain.md 3.4). A job hangs on cards only.
-pub(crate) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
     let rows: Vec<Value> = [
         ("JobStarted", "The job starts to run."),

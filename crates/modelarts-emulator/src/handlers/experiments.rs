@@ -33,7 +33,7 @@ fn not_found(id: &str) -> ApiError {
     ApiError::of(2842, &[id])
 }
 
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let metadata = JsonField::root(&body).required("metadata")?;
     let name = metadata.required("name")?.up_to(64)?;
@@ -64,13 +64,13 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     ))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     let found = call.state.experiments.find(&call.user.project_id, id)?;
     ok(render(call, &found.ok_or_else(|| not_found(id))?)?)
 }
 
-pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     let body = call.json()?;
     let root = JsonField::root(&body);
@@ -102,7 +102,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         .collect())
 }
 
-pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
     if !call.state.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
@@ -111,7 +111,7 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// `offset` is the number of a page.
-pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
@@ -153,7 +153,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-pub(crate) fn check(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {
     let name = call.param("experiment_name")?;
     let name = name.filter(|name| name.chars().count() <= 64);
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;

@@ -1,4 +1,7 @@
-//! Handlers of the operations.
+//! Handlers of the operations, one file for each group.
+//!
+//! A handler reads an authenticated request, [`ApiCall`], and gives its response or error. Handlers
+//! do not know HTTP routes: [`execute`] is called by the router.
 
 mod algorithms;
 pub(crate) mod call;

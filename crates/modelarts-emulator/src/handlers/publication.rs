@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A new version of an asset; without a `content_id`, of a new asset.
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let body = JsonField::root(&body);
     let content_id = body.text_of("content_id")?;

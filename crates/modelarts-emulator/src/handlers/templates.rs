@@ -45,7 +45,7 @@ const SETTINGS: [(&str, &str); 3] = [
     ),
 ];
 
-pub(crate) fn list() -> ApiResult {
+pub(super) fn list() -> ApiResult {
     let rows: Vec<Value> = FAMILIES
         .iter()
         .map(|(english, chinese, names)| {
@@ -59,7 +59,7 @@ pub(crate) fn list() -> ApiResult {
     ok(json!({"yaml_templates": rows}))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     let (family, name) = (call.id("algorithm_type"), call.id("algorithm_name"));
     let listed = FAMILIES
         .iter()

@@ -1,7 +1,7 @@
 //! Texts of events, for tests that look for one.
 //!
-//! [`EventKind::message`] gives the text that a client of the emulator sees. A test that compares with
-//! it stays right when the wording of the emulator is switched.
+//! [`EventKind::message`] gives the text that a client of the emulator sees. A test that compares
+//! with it stays right when the wording of the emulator is switched.
 //!
 //! ```
 //! use modelarts_emulator::Emulator;

@@ -1,8 +1,8 @@
 //! Injected faults: responses that fail on purpose.
 //!
-//! Error paths of a client need a service that fails at the right moment. Each [`FaultRule`] names an
-//! operation, how many of its responses fail, and the [`Fault`]; rules are used up in order. The same
-//! queue is filled by `POST /_emulator/faults`.
+//! Error paths of a client need a service that fails at the right moment. Each [`FaultRule`] names
+//! an operation, how many of its responses fail, and the [`Fault`]; rules are used up in order. The
+//! same queue is filled by `POST /_emulator/faults`.
 //!
 //! ```
 //! use modelarts_emulator::Emulator;

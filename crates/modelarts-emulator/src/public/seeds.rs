@@ -1,7 +1,7 @@
 //! Jobs with an invented past, for tests of lists and details.
 //!
-//! A list of a thousand jobs, or a job that failed last week, would take long to make by running jobs.
-//! [`Seeds`] has the format; the same is sent to `POST /_emulator/seeds`.
+//! A list of a thousand jobs, or a job that failed last week, would take long to make by running
+//! jobs. [`Seeds`] has the format; the same is sent to `POST /_emulator/seeds`.
 //!
 //! ```
 //! use modelarts_emulator::Emulator;

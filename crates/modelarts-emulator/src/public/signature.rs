@@ -1,8 +1,8 @@
 //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
 //!
-//! It is written from the description of the algorithm and shares no code with a client: code that both
-//! sides share can only agree with its own mistakes. A client's tests can hold their signatures against
-//! [`verify`] without an emulator.
+//! It is written from the description of the algorithm and shares no code with a client: code that
+//! both sides share can only agree with its own mistakes. A client's tests can hold their
+//! signatures against [`verify`] without an emulator.
 //!
 //! ```
 //! use std::time::SystemTime;

@@ -160,8 +160,8 @@ async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -
     )))
 }
 
-/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when the jobs have
-/// gone.
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when
+/// the jobs have gone.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Response {
     state.faults.clear();
     state.request_counts.clear();

@@ -11,7 +11,7 @@ use crate::api::error::ApiError;
 /// Bodies above 12 MB are refused, as on the service.
 const MAX_BODY: usize = 12 * 1024 * 1024;
 /// The time limit of the head of a request, and that of its body, in real time.
-pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads a whole body. One whose declared length is too long is refused before it is read.
 pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {

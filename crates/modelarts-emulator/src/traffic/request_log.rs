@@ -24,8 +24,9 @@ const SECRET_NAMES: [&str; 6] = [
 ];
 
 /// A request for an operation, with a valid signature for the right project, and how it was
-/// answered. It holds no headers; in its body the values of environment variables and of credentials
-/// are `***`, unless [`Builder::show_secrets`](crate::emulator::Builder::show_secrets) is on.
+/// answered. It holds no headers; in its body the values of environment variables and of
+/// credentials are `***`, unless [`Builder::show_secrets`](crate::Builder::show_secrets)
+/// is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LoggedRequest {

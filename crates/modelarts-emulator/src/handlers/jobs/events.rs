@@ -15,7 +15,7 @@ const MAX_PATTERN: usize = 256;
 
 /// A checked query. Every mistake in it gets the same answer.
 #[derive(Debug, Default)]
-pub(crate) struct EventQuery {
+pub(super) struct EventQuery {
     /// Of the first event, counted in events; the published pages mean this (auth.md 0.4).
     offset: usize,
     /// How many events lie before the page.

@@ -19,7 +19,7 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The worker that the path names.
-pub(crate) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
+pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
     let worker = Worker::all(call.job_id(), &request).find(|worker| worker.task() == task);

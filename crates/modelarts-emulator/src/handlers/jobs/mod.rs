@@ -1,4 +1,7 @@
-//! Jobs: creation, lists, changes, ends.
+//! Handlers of the operations on jobs: creation, lists, changes, ends.
+//!
+//! `search` and `events` read the queries of lists, `trial_table` renders trials; the other files
+//! have the operations below one job.
 
 pub(crate) mod events;
 pub(crate) mod images;

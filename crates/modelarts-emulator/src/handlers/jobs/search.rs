@@ -26,7 +26,7 @@ const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
 /// A checked search request.
 #[derive(Debug)]
-pub(crate) struct JobSearch {
+pub(super) struct JobSearch {
     selection: Selection,
     /// Those of `host_ips`.
     addresses: Vec<IpAddr>,

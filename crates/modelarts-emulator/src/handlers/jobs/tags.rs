@@ -93,7 +93,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// `tags` of a search.
-pub(crate) fn tag_filters<'a>(
+pub(super) fn tag_filters<'a>(
     root: &JsonField<'a>,
 ) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
     read_tags(root, 0, |tag| {

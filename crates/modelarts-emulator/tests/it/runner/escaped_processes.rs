@@ -238,7 +238,11 @@ async fn embedding_program() {
 async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
         .envs(in_package.then_some((PACKAGE, "1")))
-        .args(["--exact", "run_aways::embedding_program", "--nocapture"])
+        .args([
+            "--exact",
+            "runner::escaped_processes::embedding_program",
+            "--nocapture",
+        ])
         .env(END, end)
         .env(SCRIPT, script)
         .stdin(Stdio::piped())
