@@ -154,7 +154,7 @@ impl<'a> SignedRequest<'a> {
         secret_of: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, SignatureError> {
         let authorization = Authorization::of(head.headers)?;
-        let date = single(head.headers, "x-sdk-date").ok_or(SignatureError::Malformed {
+        let date = single_header(head.headers, "x-sdk-date").ok_or(SignatureError::Malformed {
             reason: "header x-sdk-date not found",
         })?;
         let date = std::str::from_utf8(date).unwrap_or_default();
@@ -295,7 +295,8 @@ struct Authorization<'a> {
 
 impl<'a> Authorization<'a> {
     fn of(headers: &'a HeaderMap) -> Result<Self, SignatureError> {
-        let header = single(headers, "authorization").ok_or(SignatureError::NoCredentials)?;
+        let header =
+            single_header(headers, "authorization").ok_or(SignatureError::NoCredentials)?;
         let malformed = |reason| SignatureError::Malformed { reason };
         let text = std::str::from_utf8(header)
             .map_err(|_| malformed("header authorization is not text"))?;
@@ -339,7 +340,7 @@ impl<'a> Authorization<'a> {
 }
 
 /// The value of a header that must not be there twice.
-fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => Some(value.as_bytes()),
@@ -365,7 +366,7 @@ fn canonical_headers(
     }
     let mut lines = Vec::new();
     for name in signed {
-        let value = single(headers, name).ok_or(SignatureError::Malformed {
+        let value = single_header(headers, name).ok_or(SignatureError::Malformed {
             reason: "a header of SignedHeaders is not in the request",
         })?;
         lines.extend_from_slice(name.as_bytes());
@@ -425,7 +426,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
 /// The last line of the canonical request. A hash that the client sends must be the body's.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = hex(&Sha256::digest(body));
-    match single(headers, "x-sdk-content-sha256") {
+    match single_header(headers, "x-sdk-content-sha256") {
         // The official signer ignores the header when there is no body.
         _ if body.is_empty() => Ok(actual),
         None => Ok(actual),

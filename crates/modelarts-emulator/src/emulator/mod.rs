@@ -151,13 +151,13 @@ impl Emulator {
 
     /// Waits until nothing will happen to a job any more: its processes have gone, its last event
     /// is written. Also if there is no such job, or no longer.
-    pub async fn settled(&self, job_id: &str) {
+    pub async fn wait_until_settled(&self, job_id: &str) {
         let look = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
         self.state.store.wait(job_id, look).await;
     }
 
     /// Waits until there is no such job.
-    pub async fn gone(&self, job_id: &str) {
+    pub async fn wait_until_gone(&self, job_id: &str) {
         self.state
             .store
             .wait(job_id, |job| job.is_none().then_some(()))

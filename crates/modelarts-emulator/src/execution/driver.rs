@@ -118,7 +118,7 @@ impl Driver {
         Timestamp::now(self.state.clock.as_ref())
     }
 
-    pub(crate) fn stopped(&self) -> Result<(), StopReason> {
+    pub(crate) fn check_not_stopped(&self) -> Result<(), StopReason> {
         match *self.stop.borrow() {
             Some(stop) => Err(stop),
             None => Ok(()),

@@ -96,7 +96,7 @@ impl Driver {
             }
         }
         for (index, input) in worker.request.inputs.iter().enumerate() {
-            self.stopped()?;
+            self.check_not_stopped()?;
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
             let copy = self.copy_in_time(limit, |interrupt| {
@@ -130,7 +130,7 @@ impl Driver {
             if !output.prefetch {
                 continue;
             }
-            self.stopped()?;
+            self.check_not_stopped()?;
             // No document has an event for it.
             let copy = self.copy_in_time(limit, |interrupt| {
                 runner.prefetch_output(worker.clone(), index, interrupt)
@@ -143,14 +143,14 @@ impl Driver {
             }
         }
         self.install(worker, limit).await?;
-        self.stopped()?;
+        self.check_not_stopped()?;
         Ok(())
     }
 
     /// Installs packages. Where that fails the code runs without them: it will say what it misses.
     async fn install(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
         for file in self.state.runner.requirements(worker) {
-            self.stopped()?;
+            self.check_not_stopped()?;
             let task = worker.task();
             let files = file.clone();
             self.note(EventKind::DependenciesInstalling {

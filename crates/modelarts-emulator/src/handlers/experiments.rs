@@ -13,7 +13,7 @@ use crate::{
 const DEFAULT: &str = "0";
 
 /// The key that is unique in a project: the name within its workspace.
-fn unique(workspace: &str, name: &str) -> String {
+fn unique_name(workspace: &str, name: &str) -> String {
     match workspace {
         DEFAULT => name.to_owned(),
         workspace => format!("{workspace}\n{name}"),
@@ -44,7 +44,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let id = call.state.ids.next().to_string();
     let record = Record {
         project: call.user.project_id.clone(),
-        name: unique(workspace, name),
+        name: unique_name(workspace, name),
         value: json!({
             "id": id,
             "name": name,
@@ -90,7 +90,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         record.value[*member] = (*text).into();
     }
     let text = |member: &str| record.value[member].as_str().unwrap_or_default();
-    record.name = unique(text("workspace_id"), text("name"));
+    record.name = unique_name(text("workspace_id"), text("name"));
     record.value["update_time"] = call.now().millis().into();
     if !call.state.experiments.replace(&record)? {
         let name = record.value["name"].as_str().unwrap_or_default();
@@ -158,7 +158,7 @@ pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {
     let name = name.filter(|name| name.chars().count() <= 64);
     let name = name.ok_or_else(|| bad_param("experiment_name"))?;
     let workspace = call.param("workspace_id")?;
-    let asked = unique(workspace.as_deref().unwrap_or(DEFAULT), &name);
+    let asked = unique_name(workspace.as_deref().unwrap_or(DEFAULT), &name);
     let all = call.state.experiments.all(&call.user.project_id)?;
     ok(json!({"is_duplicate": all.iter().any(|record| record.name == asked)}))
 }

@@ -32,12 +32,12 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
             "/_emulator/faults",
             get(list_faults).post(add_fault).delete(clear_faults),
         )
-        .route("/_emulator/requests", get(requests))
+        .route("/_emulator/requests", get(show_counts))
         .route("/_emulator/requests/last", get(last_requests))
-        .route("/_emulator/seeds", post(seed))
+        .route("/_emulator/seeds", post(create_seeds))
         .route("/_emulator/clock", get(show_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
-        .route("/_emulator/jobs/{id}/ignored", get(ignored))
+        .route("/_emulator/jobs/{id}/ignored", get(show_ignored))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
@@ -80,7 +80,7 @@ async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Response {
     reply(Ok(ApiResponse::empty(StatusCode::NO_CONTENT)))
 }
 
-async fn requests(State(state): State<Arc<EmulatorState>>) -> Response {
+async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Response {
     reply(Ok(ApiResponse::json(
         StatusCode::OK,
         json!(state.request_counts.all()),
@@ -95,7 +95,7 @@ async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Response {
 }
 
 /// Puts jobs there, and answers with their ids.
-async fn seed(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = match request_body::read(request.into_body()).await {
         Ok(body) => body,
         Err(error) => return reply(Err(error)),
@@ -112,7 +112,7 @@ async fn seed(State(state): State<Arc<EmulatorState>>, request: Request) -> Resp
 }
 
 /// The paths of the fields of a job's creation, and of its changes, that have no effect.
-async fn ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
+async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
     let paths = state
         .store
         .read(&id, |job| validation::ignored(&job.given()));

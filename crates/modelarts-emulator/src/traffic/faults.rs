@@ -40,7 +40,7 @@ pub enum Fault {
     /// This status instead of executing the operation, with a header `Retry-After` that is a date.
     StatusUntil {
         /// 200 to 599; 429 if not given.
-        #[serde(default = "too_many")]
+        #[serde(default = "too_many_requests")]
         status: u16,
         /// How many seconds ahead of the emulator's clock the date is.
         seconds: u32,
@@ -83,7 +83,7 @@ pub enum Fault {
     },
 }
 
-const fn too_many() -> u16 {
+const fn too_many_requests() -> u16 {
     429
 }
 

@@ -208,7 +208,7 @@ async fn nothing_is_written_as_documented() {
         assert_eq!(created.pointer(pointer), Some(&expected), "{pointer}");
     }
     let id = created["metadata"]["id"].as_str().unwrap();
-    site.emulator.settled(id).await;
+    site.emulator.wait_until_settled(id).await;
 
     let algorithm = json!({
         "metadata": {"name": "a"},

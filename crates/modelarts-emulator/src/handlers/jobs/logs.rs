@@ -39,13 +39,17 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
 }
 
 /// The end of the worker's log, unless it has been cleared away.
-async fn tail(call: &ApiCall<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
+async fn log_tail(
+    call: &ApiCall<'_>,
+    worker: Worker,
+    limit: u64,
+) -> Result<Option<LogTail>, ApiError> {
     check_retention(call, &worker)?;
     let tail = call.state.runner.log_tail(worker, limit).await;
-    tail.map_err(unreadable)
+    tail.map_err(log_error)
 }
 
-fn unreadable(error: std::io::Error) -> ApiError {
+fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
@@ -55,7 +59,7 @@ fn not_ready() -> ApiResult {
 }
 
 pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
-    let Some(tail) = tail(call, worker(call)?, MAX_PREVIEW).await? else {
+    let Some(tail) = log_tail(call, worker(call)?, MAX_PREVIEW).await? else {
         return not_ready();
     };
     let mut content = tail.content.as_slice();
@@ -75,7 +79,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
 /// A link that needs no signature and works for five minutes.
 pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
-    if tail(call, worker.clone(), 0).await?.is_none() {
+    if log_tail(call, worker.clone(), 0).await?.is_none() {
         return Err(ApiError::of(2818, &[]));
     }
     let name = format!("{}.log", worker.pod());
@@ -108,8 +112,8 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let part = |from, most| runner.log_part(worker.clone(), from, most);
     let index = call.state.log_indexes.of(&worker.log_name());
     let page = page(&index, wanted, MAX_PREVIEW, part).await;
-    let page = page.map_err(unreadable)?;
-    if page.is_none() && part(0, 1).await.map_err(unreadable)?.is_empty() {
+    let page = page.map_err(log_error)?;
+    if page.is_none() && part(0, 1).await.map_err(log_error)?.is_empty() {
         return not_ready();
     }
     let (first, last, lines, content) = match page {

@@ -41,7 +41,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-fn unknown(trial: &str) -> ApiError {
+fn unknown_trial(trial: &str) -> ApiError {
     ApiError::invalid_parameter(format!("trial_id {trial} is not a trial of the job"))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
         let trial = job.trials.iter().find(|trial| trial.id == id);
         trial.map(|trial| tuning::trial_table(job, trial))
     })?;
-    ok(table.ok_or_else(|| unknown(id))?)
+    ok(table.ok_or_else(|| unknown_trial(id))?)
 }
 
 /// Asks the trial to end. It does so a moment later, and the search goes on.
@@ -65,7 +65,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         Some(runs)
     })?;
     match asked {
-        None => Err(unknown(id)),
+        None => Err(unknown_trial(id)),
         Some(false) => Err(ApiError::of(2858, &["the trial has ended"])),
         Some(true) => ok(json!({"earlystop_trial": id})),
     }

@@ -86,7 +86,7 @@ async fn a_job_that_is_deleted_before_its_end() {
     let refused = site.client.delete(&path).await;
     assert_eq!(refused.error(), (400, "ModelArts.2788".to_owned()));
     site.terminate(&id).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.client.delete(&path).await.status, 202);
 }
 
@@ -185,7 +185,7 @@ async fn jobs_that_write_to_the_same_place() {
         }
         // Only active jobs count.
         site.terminate(&first).await;
-        site.emulator.settled(&first).await;
+        site.emulator.wait_until_settled(&first).await;
         site.create(&writes(
             "third",
             if refuses {
@@ -209,7 +209,7 @@ async fn nodes_outside_of_pools_may_be_few() {
         assert_eq!(site.phase(&first).await, "Running");
         assert_eq!(site.phase(&second).await, phase);
         site.terminate(&first).await;
-        site.emulator.settled(&first).await;
+        site.emulator.wait_until_settled(&first).await;
         assert!(site.emulator.advance(Duration::from_secs(60)).await);
         assert_eq!(site.phase(&second).await, "Running");
     }

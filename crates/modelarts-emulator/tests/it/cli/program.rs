@@ -57,7 +57,7 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
         assert!(kill.success());
         let status = program.child.wait().await.unwrap();
         assert!(status.success(), "{signal}: {status}");
-        waiting.gone().await;
+        waiting.wait_until_gone().await;
         assert!(!is_alive(pid));
 
         let mut rest = String::new();

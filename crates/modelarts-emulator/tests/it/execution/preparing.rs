@@ -24,8 +24,8 @@ async fn a_preparation_that_takes_too_long_is_ended() {
     let details = get_at(&site, &clock, &path).await.json();
     assert_eq!(details["status"]["phase"], "Pending");
     clock.advance(Duration::from_secs(60));
-    site.emulator.settled(&id).await;
-    waiting.gone().await;
+    site.emulator.wait_until_settled(&id).await;
+    waiting.wait_until_gone().await;
     let details = get_at(&site, &clock, &path).await.json();
     let status = &details["status"];
     assert_eq!(status["phase"], "Abnormal");

@@ -134,7 +134,7 @@ async fn a_job_that_is_stopped_does_not_run_again() {
     let id = site.create(&annotated(job, json!({RETRIES: "3"}))).await;
     let _waiting = gate.reached().await;
     site.terminate(&id).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let details = site.details(&id).await;
     assert_eq!(details["status"]["phase"], "Terminated");
     assert_eq!(records(&details).len(), 1);
@@ -190,7 +190,7 @@ async fn a_job_that_hangs_is_noticed_and_started_again_in_its_place() {
             }
         }
     }
-    first.gone().await;
+    first.wait_until_gone().await;
     let second = gate.reached().await;
     let details = get(&site, &format!("/training-jobs/{id}")).await;
     assert_eq!(details["status"]["phase"], "Running");
@@ -224,7 +224,7 @@ async fn a_preempted_job_waits_and_runs_again() {
     let low = site.create(&job("low", 1)).await;
     let victim = gate.reached().await;
     let high = site.create(&job("high", 2)).await;
-    victim.gone().await;
+    victim.wait_until_gone().await;
     let winner = gate.reached().await;
     assert_eq!(site.phase(&high).await, "Running");
     site.emulator.wait_for(&low, "Pending").await.unwrap();
@@ -268,7 +268,7 @@ async fn a_job_that_waits_too_long_to_run_again_fails() {
     let low = site.create(&job("low", 1)).await;
     let _victim = gate.reached().await;
     let _high = site.create(&job("high", 2)).await;
-    site.emulator.settled(&low).await;
+    site.emulator.wait_until_settled(&low).await;
     assert_eq!(site.phase(&low).await, "Failed");
     assert!(
         site.messages(&low)

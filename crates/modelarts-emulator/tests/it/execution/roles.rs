@@ -211,8 +211,8 @@ async fn a_role_that_fails_ends_the_others() {
     let id = site.create(&job("model", json!([learner, worker]))).await;
     let waiting = well.reached().await;
     ill.reached().await.let_through().await;
-    waiting.gone().await;
-    site.emulator.settled(&id).await;
+    waiting.wait_until_gone().await;
+    site.emulator.wait_until_settled(&id).await;
     let status = site.details(&id).await["status"].take();
     assert_eq!(status["phase"], "Failed");
     assert_eq!(

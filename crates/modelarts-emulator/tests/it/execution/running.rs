@@ -248,7 +248,7 @@ async fn a_boot_file_that_vanishes_is_pythons_to_complain_about() {
     )
     .unwrap();
     pass(&clock, Duration::from_secs(1)).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let log = site.log(&id).await;
     assert!(
         log.contains("can't open file") && log.contains("train.py"),

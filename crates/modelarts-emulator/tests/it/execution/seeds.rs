@@ -124,12 +124,12 @@ async fn a_job_of_each_phase_stays_as_it_is_until_somebody_ends_it() {
     for id in &all[..3] {
         assert_eq!(site.terminate(id).await.status, 202);
         site.emulator.wait_for(id, "Terminated").await.unwrap();
-        site.emulator.settled(id).await;
+        site.emulator.wait_until_settled(id).await;
     }
     for id in &all {
         let path = format!("/training-jobs/{id}");
         assert_eq!(site.client.delete(&path).await.status, 202);
-        site.emulator.gone(id).await;
+        site.emulator.wait_until_gone(id).await;
     }
     let list = site.client.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);

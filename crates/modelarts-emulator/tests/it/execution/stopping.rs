@@ -45,9 +45,9 @@ async fn terminate_ends_the_whole_process_group() {
     assert_eq!(site.terminate(&id).await.status, 202);
     site.emulator.wait_for(&id, "Terminated").await.unwrap();
     assert!(pids.iter().all(|pid| !is_alive(pid)));
-    waiting.gone().await;
+    waiting.wait_until_gone().await;
     assert_eq!(site.get("bucket/out/partial"), "half");
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let messages = site.messages(&id).await;
     let end = messages
         .iter()
@@ -84,8 +84,8 @@ async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
     site.terminate(&id).await;
     // It hears nothing, so nothing happens before the grace is over.
     pass(&clock, Timing::instant().grace).await;
-    site.emulator.settled(&id).await;
-    waiting.gone().await;
+    site.emulator.wait_until_settled(&id).await;
+    waiting.wait_until_gone().await;
     assert_eq!(site.phase(&id).await, "Terminated");
     let record = &site.details(&id).await["status"]["running_records"][0];
     assert_eq!(record["end_reason"], "exit with 137");
@@ -109,7 +109,7 @@ async fn jobs_can_be_ended_before_they_run() {
     let id = site.create(&site.script("early", "")).await;
     site.emulator.wait_for(&id, "Pending").await.unwrap();
     assert_eq!(site.terminate(&id).await.status, 202);
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let job = site.details(&id).await;
     assert_eq!(job["status"]["phase"], "Terminated");
     assert_eq!(job["status"]["start_time"], 0);
@@ -139,9 +139,9 @@ async fn a_running_job_can_be_deleted() {
             .text,
         "\"\""
     );
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert!(log.split_whitespace().all(|pid| !is_alive(pid)));
-    waiting.gone().await;
+    waiting.wait_until_gone().await;
     assert!(!site.worker(&id).exists());
 }
 
@@ -159,8 +159,8 @@ async fn auto_stop_is_honoured() {
         json!({"time_unit": "HOURS", "duration": 3})
     );
     clock.advance(Duration::from_secs(3 * 3600));
-    waiting.gone().await;
-    site.emulator.settled(&id).await;
+    waiting.wait_until_gone().await;
+    site.emulator.wait_until_settled(&id).await;
     let messages = site.emulator.wait_for(&id, "Terminated").await;
     assert_eq!(messages, Ok(()));
     // Signed with the time of the wall, which is three hours behind.
@@ -265,6 +265,6 @@ async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
             drop(site.emulator);
         }
         // When dropped, killed but not waited for.
-        waiting.gone().await;
+        waiting.wait_until_gone().await;
     }
 }

@@ -298,7 +298,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
 
     drop((first, second));
     third.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Completed");
     let (_, rows) = trials(&site, &id, "").await;
     assert_eq!(status(&rows), ["TERMINATED", "TERMINATED", "TERMINATED"]);
@@ -331,8 +331,8 @@ async fn a_search_whose_trials_all_fail_has_failed_and_a_stopped_one_is_terminat
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
-    waiting.gone().await;
-    site.emulator.settled(&id).await;
+    waiting.wait_until_gone().await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
     let (_, rows) = trials(&site, &id, "").await;
     assert!(
@@ -455,8 +455,8 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
             tokio::task::yield_now().await;
         }
         clock.advance(Duration::from_secs(3600));
-        waiting.gone().await;
-        site.emulator.settled(&id).await;
+        waiting.wait_until_gone().await;
+        site.emulator.wait_until_settled(&id).await;
         site.emulator.wait_for(&id, phase).await.unwrap();
     }
 }
@@ -479,7 +479,7 @@ async fn simulated_trials_report_what_the_script_says() {
     let job = search(&site, "dry", "tpe_search", &settings);
     let id = site.create(&job).await;
     assert!(site.emulator.advance(Duration::from_secs(500)).await);
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let (page, rows) = trials(&site, &id, "").await;
     assert_eq!(page["total"], 10);
     for row in rows {

@@ -299,7 +299,7 @@ async fn a_name_is_taken_until_its_job_is_gone() {
             .status,
         StatusCode::ACCEPTED
     );
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     site.create(&job).await;
 }
 
@@ -342,8 +342,8 @@ async fn only_active_jobs_are_terminated_and_only_so() {
     assert_eq!(job["status"]["phase"], "Terminating");
     assert_eq!(job["status"]["secondary_phase"], "Terminating");
     assert_eq!(job["metadata"]["user_name"], "emulator");
-    waiting.gone().await;
-    site.emulator.settled(&id).await;
+    waiting.wait_until_gone().await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
     let reply = site.terminate(&id).await;
     assert_eq!(reply.status, StatusCode::CONFLICT);
@@ -385,7 +385,7 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
     assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
     assert!(site.worker(&id).exists());
     pass(&clock, Duration::from_secs(10)).await;
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert_eq!(
         site.client.get(&path).await.error(),
         (400, "ModelArts.2775".to_owned())

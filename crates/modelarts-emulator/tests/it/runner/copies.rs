@@ -84,7 +84,7 @@ async fn a_download_ends_with_a_request_to_stop() {
     for kind in ["code", "input", "checkpoints"] {
         let (id, place) = begun(kind, kind).await;
         assert_eq!(site.terminate(&id).await.status, 202);
-        site.emulator.settled(&id).await;
+        site.emulator.wait_until_settled(&id).await;
         assert_eq!(site.phase(&id).await, "Terminated");
         assert!(!names(&place).iter().any(|name| name != "train.py"));
         assert_eq!(site.log(&id).await, "");
@@ -92,7 +92,7 @@ async fn a_download_ends_with_a_request_to_stop() {
     let (id, _) = begun("deleted", "input").await;
     let path = format!("/training-jobs/{id}");
     assert_eq!(site.client.delete(&path).await.status, 202);
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert!(!site.worker(&id).exists());
 
     let (id, _) = begun("reset", "input").await;
@@ -163,7 +163,7 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
         copying(&out).await;
         assert_eq!(site.terminate(&id).await.status, 202);
         if let Some(running) = running {
-            running.gone().await;
+            running.wait_until_gone().await;
         }
         let graces = async {
             loop {
@@ -172,7 +172,7 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
             }
         };
         tokio::select! {
-            () = site.emulator.settled(&id) => {}
+            () = site.emulator.wait_until_settled(&id) => {}
             () = graces => {}
         }
         assert_eq!(site.phase(&id).await, "Terminated");
@@ -201,7 +201,7 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     copying(&out).await;
     assert_eq!(site.terminate(&id).await.status, 202);
     pass(&clock, Timing::instant().grace).await;
-    let settled = site.emulator.settled(&id);
+    let settled = site.emulator.wait_until_settled(&id);
     let settled = tokio::time::timeout(PATIENCE, settled).await;
     assert!(settled.is_ok(), "it waits for another grace");
     let messages = site.messages(&id).await;

@@ -22,7 +22,7 @@ async fn a_job_that_never_stops_talking_is_previewed_and_stopped() {
         {}
         assert_eq!(site.phase(&id).await, "Running");
         site.terminate(&id).await;
-        site.emulator.settled(&id).await;
+        site.emulator.wait_until_settled(&id).await;
     };
     let talked = tokio::time::timeout(Duration::from_secs(60), talk).await;
     assert!(talked.is_ok(), "no answer");

@@ -49,7 +49,7 @@ async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
 
 /// Fails if the process is still there after 20 s.
 async fn gone(process: Waiting) {
-    let gone = tokio::time::timeout(Duration::from_secs(20), process.gone());
+    let gone = tokio::time::timeout(Duration::from_secs(20), process.wait_until_gone());
     gone.await.expect("a process of the job lives on");
 }
 
@@ -59,7 +59,7 @@ async fn a_run_away_ends_with_its_job() {
     let site = Site::start().await;
     let (id, leader, daemon) = started(&site, "completed").await;
     leader.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Completed");
     gone(daemon).await;
 
@@ -67,7 +67,7 @@ async fn a_run_away_ends_with_its_job() {
     assert_eq!(site.terminate(&id).await.status, 202);
     gone(leader).await;
     gone(daemon).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
 
     let (id, leader, daemon) = started(&site, "deleted").await;
@@ -75,7 +75,7 @@ async fn a_run_away_ends_with_its_job() {
     assert_eq!(site.client.delete(&path).await.status, 202);
     gone(leader).await;
     gone(daemon).await;
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert!(!site.worker(&id).exists());
 
     let (_, leader, daemon) = started(&site, "reset").await;
@@ -105,7 +105,7 @@ async fn a_run_away_of_an_installation_ends_with_it() {
     assert_eq!(site.terminate(&id).await.status, 202);
     gone(leader).await;
     gone(daemon).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
     assert_eq!(site.log(&id).await, "");
 
@@ -114,7 +114,7 @@ async fn a_run_away_of_an_installation_ends_with_it() {
     assert_eq!(site.client.delete(&path).await.status, 202);
     gone(leader).await;
     gone(daemon).await;
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert!(!site.worker(&id).exists());
 
     let (_, leader, daemon) = started("reset").await;
@@ -133,12 +133,12 @@ async fn a_run_away_of_another_job_is_left_alone() {
     let (other, other_leader, other_daemon) = started(&site, "other").await;
     let (id, leader, daemon) = started(&site, "ends").await;
     leader.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     gone(daemon).await;
     // It still hears what its gate says, and ends by itself.
     other_daemon.let_through().await;
     other_leader.let_through().await;
-    site.emulator.settled(&other).await;
+    site.emulator.wait_until_settled(&other).await;
     assert_eq!(site.phase(&other).await, "Completed");
 }
 

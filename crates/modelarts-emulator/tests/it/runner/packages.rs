@@ -98,9 +98,9 @@ async fn a_stop_ends_an_installation_with_all_its_programs() {
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
-    waiting.gone().await;
+    waiting.wait_until_gone().await;
 }
 
 /// Where there is no `/proc`, what installs packages is not found again.
@@ -130,6 +130,7 @@ async fn an_installation_that_a_dead_emulator_has_left_is_ended() {
     program.child.start_kill().unwrap();
     program.child.wait().await.unwrap();
     let _next = serve_in(place.path()).await;
-    let gone = tokio::time::timeout(std::time::Duration::from_secs(20), left.gone()).await;
+    let gone =
+        tokio::time::timeout(std::time::Duration::from_secs(20), left.wait_until_gone()).await;
     assert!(gone.is_ok(), "it builds on");
 }

@@ -41,7 +41,7 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     assert_eq!(details["spec"]["volumes"], job["spec"]["volumes"]);
     // What is mounted is not taken away with the job.
     site.client.delete(&format!("/training-jobs/{id}")).await;
-    site.emulator.gone(&id).await;
+    site.emulator.wait_until_gone(&id).await;
     assert_eq!(site.get("bucket/pfs/b"), "from pfs");
     assert!(nfs.path().join("10.0.0.1/share/a").exists());
 
@@ -100,7 +100,7 @@ async fn outputs_are_copied_out_while_the_job_runs() {
         tokio::task::yield_now().await;
     }
     waiting.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.get("bucket/periodic/out/step"), "1");
 }
 
@@ -123,7 +123,7 @@ async fn logs_are_copied_out_while_the_job_runs() {
         tokio::task::yield_now().await;
     }
     waiting.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.get(&copy), "before\nafter\n");
 }
 
@@ -170,7 +170,7 @@ gate()
     let cache = site.worker(&id).join("cache");
     assert_eq!(fs::read_to_string(cache.join("deep/file")).unwrap(), "x");
     waiting.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.log(&id).await, "True []\n");
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
 

@@ -61,7 +61,7 @@ async fn a_reset_leaves_nothing() {
     assert_eq!(changed.status, 200, "{}", changed.text);
     let reply = post(&site, "/_emulator/reset", json!({})).await;
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
-    waiting.gone().await;
+    waiting.wait_until_gone().await;
     assert_eq!(
         site.client.get("/training-quotas").await.json(),
         json!({"quotas": [{"resource": "job-num", "quota": 10_000, "used": 0}]})
@@ -95,8 +95,8 @@ async fn a_reset_waits_for_no_clock() {
     let also_ignores = gate.reached().await;
     assert_eq!(site.terminate(&stopped).await.status, 202);
     reset(&site).await;
-    ignores.gone().await;
-    also_ignores.gone().await;
+    ignores.wait_until_gone().await;
+    also_ignores.wait_until_gone().await;
 
     for run in [
         json!({"seconds": 3600, "ignores_sigterm": true}),

@@ -59,7 +59,7 @@ async fn jobs_go_on_where_the_last_emulator_left_them() {
         .client
         .delete(&format!("/training-jobs/{done}"))
         .await;
-    second.emulator.gone(&done).await;
+    second.emulator.wait_until_gone(&done).await;
     let third = again(second, data.path()).await;
     let reply = third.client.get(&format!("/training-jobs/{done}")).await;
     assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));

@@ -110,7 +110,7 @@ impl Site {
     /// Creates a job and waits until nothing will happen to it any more.
     pub(crate) async fn run(&self, job: &Value) -> String {
         let id = self.create(job).await;
-        self.emulator.settled(&id).await;
+        self.emulator.wait_until_settled(&id).await;
         id
     }
 
@@ -330,7 +330,7 @@ impl Gate {
 
 impl Waiting {
     /// Waits until the process at the gate is gone.
-    pub(crate) async fn gone(mut self) {
+    pub(crate) async fn wait_until_gone(mut self) {
         // Its socket is closed with it: an end or a reset.
         let _ = self.0.read(&mut [0]).await;
     }

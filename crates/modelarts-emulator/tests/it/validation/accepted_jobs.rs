@@ -141,7 +141,7 @@ async fn of_command_and_boot_file_the_one_that_does_not_run_is_named() {
             format!("algorithm.{idle}")
         );
         let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
-        site.emulator.settled(&id).await;
+        site.emulator.wait_until_settled(&id).await;
         assert_eq!(site.log(&id).await, log);
         let shown = &site.details(&id).await["algorithm"];
         assert_eq!(shown["command"], "echo command");

@@ -104,7 +104,7 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
     assert_eq!(header(&reply), Some(PATHS.join(",").as_str()));
     let shown = reply.json();
     let id = shown["metadata"]["id"].as_str().unwrap().to_owned();
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let details = site.details(&id).await;
     assert_eq!(details["status"]["phase"], "Completed");
     let given = job();
@@ -183,7 +183,7 @@ async fn the_names_survive_a_restart() {
     job["algorithm"].as_object_mut().unwrap().remove("inputs");
     let reply = client.post("/training-jobs", &job).await;
     let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
-    emulator.settled(&id).await;
+    emulator.wait_until_settled(&id).await;
     let before = ignored(&client, &id).await.json();
     assert_eq!(before.as_array().unwrap().len(), PATHS.len() - 1);
     emulator.shutdown().await;
@@ -237,7 +237,7 @@ async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
     let reply = site.client.post("/training-jobs", &job).await;
     assert_eq!(header(&reply), Some("spec.asset_id,train_type"));
     let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Failed");
     assert_eq!(
         site.log(&id).await,

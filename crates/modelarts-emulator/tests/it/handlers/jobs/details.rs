@@ -364,7 +364,7 @@ async fn a_change_is_shown() {
     assert_eq!(refused.error(), (400, "ModelArts.2788".to_owned()));
 
     waiting.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let project = site.emulator.project_id().to_owned();
     let keys = [site.emulator.access_key(), site.emulator.secret_key()].map(str::to_owned);
     site.emulator.shutdown().await;

@@ -91,7 +91,7 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
     assert_eq!(nowhere.error(), (400, "ModelArts.2775".to_owned()));
 
     running.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let late = site
         .client
         .post(&path(&id, "worker-0"), &image("late"))
@@ -139,7 +139,7 @@ async fn an_image_takes_its_time_and_fails_with_its_container() {
     assert_eq!(begin("worker-1").await.status, StatusCode::CREATED);
     first.let_through().await;
     second.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     assert_eq!(status(&site, "worker-1").await, "CREATE_FAILED");
 
     site.emulator.shutdown().await;

@@ -96,8 +96,8 @@ async fn several_jobs_are_deleted_at_once_or_none() {
         (reply.status, reply.text.as_str()),
         (StatusCode::ACCEPTED, "")
     );
-    site.emulator.gone(&a).await;
-    site.emulator.gone(&b).await;
+    site.emulator.wait_until_gone(&a).await;
+    site.emulator.wait_until_gone(&b).await;
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_link_to_a_log_works_five_minutes() {
         (400, "ModelArts.2818".to_owned())
     );
     waiting.let_through().await;
-    site.emulator.settled(&id).await;
+    site.emulator.wait_until_settled(&id).await;
     let link = site.client.get(&path).await.json()["obs_url"]
         .as_str()
         .unwrap()
