@@ -1,7 +1,7 @@
-//! Who gets the nodes of a pool, and when.
+//! Scheduler: gives the nodes of the pools to jobs.
 //!
 //! Strictly first come, first served within a priority: a job at the head that waits for many
-//! nodes holds up those behind it that would need few (domain.md section 5). Jobs that run again
+//! nodes holds up those behind it that would need few. Jobs that run again
 //! come before all others. A job of a higher priority takes the nodes of preemptible ones of lower
 //! priority, if that helps it.
 
@@ -17,16 +17,16 @@ use tokio::sync::watch;
 pub(crate) struct Scheduler {
     /// How many nodes there are outside of pools.
     public: u32,
-    state: Mutex<State>,
+    state: Mutex<Pools>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Pools {
     sizes: HashMap<String, u32>,
     /// By number.
     entries: HashMap<u64, Entry>,
     pools: HashMap<String, Queue>,
-    numbers: u64,
+    last_number: u64,
 }
 
 /// The jobs of one pool, by number.
@@ -37,18 +37,18 @@ struct Queue {
     held: u32,
 }
 
-/// Who comes first: those that run again, then the higher priority, then the older.
+/// The order of the queue: those that run again, then the higher priority, then the older.
 type Rank = (Reverse<bool>, Reverse<i64>, u64);
 
 #[derive(Debug)]
 struct Entry {
-    asked: Asked,
-    standing: watch::Sender<Standing>,
+    request: NodeRequest,
+    slot_state: watch::Sender<SlotState>,
 }
 
-/// What a job asks for.
+/// The nodes that a job asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct NodeRequest {
     pub(crate) job: String,
     /// Empty outside of pools.
     pub(crate) pool: String,
@@ -56,18 +56,18 @@ pub(crate) struct Asked {
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
     /// It ran before and runs again.
-    pub(crate) again: bool,
+    pub(crate) requeued: bool,
 }
 
-impl Asked {
+impl NodeRequest {
     fn rank(&self, number: u64) -> Rank {
-        (Reverse(self.again), Reverse(self.priority), number)
+        (Reverse(self.requeued), Reverse(self.priority), number)
     }
 }
 
-/// Where a job stands.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum SlotState {
     Waiting,
     Holding,
     /// Its nodes are wanted by another.
@@ -76,10 +76,10 @@ enum Standing {
 
 /// A place in the queue, then the nodes. Dropped, it is given up.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueueSlot {
     scheduler: Arc<Scheduler>,
     number: u64,
-    standing: watch::Receiver<Standing>,
+    slot_state: watch::Receiver<SlotState>,
 }
 
 impl Scheduler {
@@ -87,37 +87,37 @@ impl Scheduler {
     pub(crate) fn new(public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self {
             public,
-            state: Mutex::new(State {
+            state: Mutex::new(Pools {
                 sizes,
-                ..State::default()
+                ..Pools::default()
             }),
         })
     }
 
     /// Whether there is such a pool. One that a job was in may have gone since an earlier start.
-    pub(crate) fn has(&self, pool: &str) -> bool {
+    pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
 
     /// A place at the end of the queue.
-    pub(crate) fn enqueue(self: &Arc<Self>, asked: Asked) -> Place {
+    pub(crate) fn enqueue(self: &Arc<Self>, request: NodeRequest) -> QueueSlot {
         let mut state = self.state.lock();
-        state.numbers += 1;
-        let number = state.numbers;
-        let pool = asked.pool.clone();
-        let (sender, standing) = watch::channel(Standing::Waiting);
+        state.last_number += 1;
+        let number = state.last_number;
+        let pool = request.pool.clone();
+        let (sender, slot_state) = watch::channel(SlotState::Waiting);
         let queue = state.pools.entry(pool.clone()).or_default();
-        queue.waiting.insert(asked.rank(number));
+        queue.waiting.insert(request.rank(number));
         let entry = Entry {
-            asked,
-            standing: sender,
+            request,
+            slot_state: sender,
         };
         state.entries.insert(number, entry);
-        self.settle(&mut state, &pool);
-        Place {
+        self.grant_nodes(&mut state, &pool);
+        QueueSlot {
             scheduler: Arc::clone(self),
             number,
-            standing,
+            slot_state,
         }
     }
 
@@ -126,25 +126,25 @@ impl Scheduler {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         let mut entries = state.entries.iter_mut();
-        let Some((number, entry)) = entries.find(|(_, entry)| entry.asked.job == job) else {
+        let Some((number, entry)) = entries.find(|(_, entry)| entry.request.job == job) else {
             return;
         };
-        let before = entry.asked.rank(*number);
-        entry.asked.priority = priority;
+        let before = entry.request.rank(*number);
+        entry.request.priority = priority;
         if let Some(preemptible) = preemptible {
-            entry.asked.preemptible = preemptible;
+            entry.request.preemptible = preemptible;
         }
-        let pool = entry.asked.pool.clone();
+        let pool = entry.request.pool.clone();
         if let Some(queue) = state.pools.get_mut(&pool)
             && queue.waiting.remove(&before)
         {
-            queue.waiting.insert(entry.asked.rank(*number));
+            queue.waiting.insert(entry.request.rank(*number));
         }
-        self.settle(state, &pool);
+        self.grant_nodes(state, &pool);
     }
 
-    /// Gives nodes to whoever is first, as long as there are enough.
-    fn settle(&self, state: &mut State, pool: &str) {
+    /// Gives nodes to the first in the queue, as long as there are enough.
+    fn grant_nodes(&self, state: &mut Pools, pool: &str) {
         let size = match pool {
             "" => self.public,
             pool => state.sizes.get(pool).copied().unwrap_or(0),
@@ -156,13 +156,13 @@ impl Scheduler {
             let Some(first) = state.entries.get(&rank.2) else {
                 return;
             };
-            let wanted = first.asked.nodes;
+            let wanted = first.request.nodes;
             let free = size.saturating_sub(queue.held);
             if wanted <= free {
                 queue.waiting.remove(&rank);
                 queue.holding.insert(rank.2);
                 queue.held += wanted;
-                first.standing.send_replace(Standing::Holding);
+                first.slot_state.send_replace(SlotState::Holding);
                 continue;
             }
             // The lowest priority goes first, among equals the youngest.
@@ -170,9 +170,9 @@ impl Scheduler {
             let mut victims: Vec<(i64, Reverse<u64>, &Entry)> = holders
                 .filter_map(|number| {
                     let entry = state.entries.get(number)?;
-                    let gives_way =
-                        entry.asked.preemptible && entry.asked.priority < first.asked.priority;
-                    gives_way.then_some((entry.asked.priority, Reverse(*number), entry))
+                    let gives_way = entry.request.preemptible
+                        && entry.request.priority < first.request.priority;
+                    gives_way.then_some((entry.request.priority, Reverse(*number), entry))
                 })
                 .collect();
             victims.sort_by_key(|(priority, number, _)| (*priority, *number));
@@ -182,12 +182,12 @@ impl Scheduler {
                 if freed >= wanted {
                     break;
                 }
-                freed += victim.asked.nodes;
+                freed += victim.request.nodes;
                 chosen.push(victim);
             }
             if freed >= wanted {
                 for victim in chosen {
-                    victim.standing.send_replace(Standing::Preempted);
+                    victim.slot_state.send_replace(SlotState::Preempted);
                 }
             }
             return;
@@ -195,27 +195,27 @@ impl Scheduler {
     }
 }
 
-impl Place {
+impl QueueSlot {
     /// Whether the nodes are there already.
-    pub(crate) fn holds(&self) -> bool {
-        *self.standing.borrow() != Standing::Waiting
+    pub(crate) fn has_nodes(&self) -> bool {
+        *self.slot_state.borrow() != SlotState::Waiting
     }
 
     /// Waits for the nodes.
-    pub(crate) async fn granted(&mut self) {
+    pub(crate) async fn wait_for_nodes(&mut self) {
         // The sender lives as long as the place.
         let _ = self
-            .standing
-            .wait_for(|standing| *standing != Standing::Waiting)
+            .slot_state
+            .wait_for(|slot_state| *slot_state != SlotState::Waiting)
             .await;
     }
 
     /// Waits until the nodes are wanted by another.
-    pub(crate) fn preempted(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut standing = self.standing.clone();
+    pub(crate) fn preemption(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut slot_state = self.slot_state.clone();
         async move {
-            if standing
-                .wait_for(|standing| *standing == Standing::Preempted)
+            if slot_state
+                .wait_for(|slot_state| *slot_state == SlotState::Preempted)
                 .await
                 .is_err()
             {
@@ -225,21 +225,21 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let mut guard = self.scheduler.state.lock();
         let state = &mut *guard;
-        let Some(Entry { asked, .. }) = state.entries.remove(&self.number) else {
+        let Some(Entry { request, .. }) = state.entries.remove(&self.number) else {
             return;
         };
-        if let Some(queue) = state.pools.get_mut(&asked.pool) {
+        if let Some(queue) = state.pools.get_mut(&request.pool) {
             if queue.holding.remove(&self.number) {
-                queue.held -= asked.nodes;
+                queue.held -= request.nodes;
             } else {
-                queue.waiting.remove(&asked.rank(self.number));
+                queue.waiting.remove(&request.rank(self.number));
             }
         }
-        self.scheduler.settle(state, &asked.pool);
+        self.scheduler.grant_nodes(state, &request.pool);
     }
 }
 
@@ -247,14 +247,14 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn ask(job: &str, nodes: u32, priority: i64) -> Asked {
-        Asked {
+    fn ask(job: &str, nodes: u32, priority: i64) -> NodeRequest {
+        NodeRequest {
             job: job.into(),
             pool: "pool".into(),
             nodes,
             priority,
             preemptible: false,
-            again: false,
+            requeued: false,
         }
     }
 
@@ -268,9 +268,9 @@ mod tests {
         let first = scheduler.enqueue(ask("first", 3, 1));
         let large = scheduler.enqueue(ask("large", 2, 1));
         let small = scheduler.enqueue(ask("small", 1, 1));
-        assert!(first.holds() && !large.holds() && !small.holds());
+        assert!(first.has_nodes() && !large.has_nodes() && !small.has_nodes());
         drop(first);
-        assert!(large.holds() && small.holds());
+        assert!(large.has_nodes() && small.has_nodes());
     }
 
     #[test]
@@ -279,34 +279,34 @@ mod tests {
         let first = scheduler.enqueue(ask("first", 1, 1));
         let low = scheduler.enqueue(ask("low", 1, 1));
         let high = scheduler.enqueue(ask("high", 1, 3));
-        let again = scheduler.enqueue(Asked {
-            again: true,
+        let again = scheduler.enqueue(NodeRequest {
+            requeued: true,
             ..ask("again", 1, 1)
         });
         drop(first);
-        assert!(again.holds() && !high.holds());
+        assert!(again.has_nodes() && !high.has_nodes());
         drop(again);
-        assert!(high.holds() && !low.holds());
+        assert!(high.has_nodes() && !low.has_nodes());
         scheduler.set_priority("low", 2, None);
         drop(high);
-        assert!(low.holds());
+        assert!(low.has_nodes());
     }
 
     #[tokio::test]
     async fn preemptible_jobs_give_way_only_if_it_helps() {
         let scheduler = pool(2);
         let firm = scheduler.enqueue(ask("firm", 1, 1));
-        let soft = scheduler.enqueue(Asked {
+        let soft = scheduler.enqueue(NodeRequest {
             preemptible: true,
             ..ask("soft", 1, 1)
         });
         let two = scheduler.enqueue(ask("two", 2, 3));
-        assert_eq!(*soft.standing.borrow(), Standing::Holding);
+        assert_eq!(*soft.slot_state.borrow(), SlotState::Holding);
         drop(two);
         let one = scheduler.enqueue(ask("one", 1, 2));
-        soft.preempted().await;
-        assert!(!one.holds() && *firm.standing.borrow() == Standing::Holding);
+        soft.preemption().await;
+        assert!(!one.has_nodes() && *firm.slot_state.borrow() == SlotState::Holding);
         drop(soft);
-        assert!(one.holds());
+        assert!(one.has_nodes());
     }
 }

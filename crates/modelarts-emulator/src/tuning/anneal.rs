@@ -4,14 +4,14 @@
 
 use fastrand::Rng;
 
-use super::{Known, Point, Searcher};
+use crate::tuning::{Known, Point, Searcher};
 
 #[derive(Debug)]
-pub(super) struct Anneal {
+pub(crate) struct Anneal {
     /// `avg_best_idx`: the mean place, counted from the best, of the point to start from; above 0.
-    pub(super) best: f64,
+    pub(crate) best: f64,
     /// `shrink_coef`: how fast the circle shrinks with the number of trials.
-    pub(super) shrink: f64,
+    pub(crate) shrink: f64,
 }
 
 impl Searcher for Anneal {

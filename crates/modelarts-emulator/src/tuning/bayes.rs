@@ -9,12 +9,14 @@ use std::borrow::Cow;
 
 use fastrand::Rng;
 
-use super::regular::{Triangle, bell, below};
-use super::{Known, Point, Searcher};
+use crate::tuning::{
+    Known, Point, Searcher,
+    linear_algebra::{Triangle, bell, below},
+};
 
 /// What "most" means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The upper confidence bound.
     Ucb,
     /// The expected improvement.
@@ -24,12 +26,12 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Bayes {
-    pub(super) kind: Kind,
-    pub(super) kappa: f64,
-    pub(super) xi: f64,
+pub(crate) struct Bayes {
+    pub(crate) kind: Kind,
+    pub(crate) kappa: f64,
+    pub(crate) xi: f64,
     /// As many points are drawn at random first.
-    pub(super) first: usize,
+    pub(crate) first: usize,
 }
 
 /// How many points are looked at, at random, and around the best one.

@@ -8,23 +8,20 @@
 //! regular expression is tried on each line, and its first group, or else all it matches, is the
 //! value; a job is Completed if one of its trials ended with 0.
 
-mod analysis;
 mod anneal;
 mod bayes;
-mod picture;
-mod regular;
-mod run;
+pub(crate) mod importance;
+mod linear_algebra;
 mod settings;
 mod space;
-mod table;
 mod tpe;
-mod trial;
+pub(crate) mod trial;
 
-pub(crate) use analysis::importance;
-pub(crate) use picture::place as picture_place;
-pub(crate) use settings::{Tuning, documented};
-pub(crate) use table::{all as trials_table, one as trial_table};
-pub(crate) use trial::{Trial, TrialStatus};
+pub(crate) use crate::execution::importance_chart::place as picture_place;
+pub(crate) use crate::handlers::jobs::trial_table::{all as trials_table, one as trial_table};
+pub(crate) use crate::tuning::importance::importance;
+pub(crate) use crate::tuning::settings::{Tuning, documented};
+pub(crate) use crate::tuning::trial::{Trial, TrialStatus};
 
 use fastrand::Rng;
 

@@ -5,34 +5,37 @@ use std::fmt;
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
-use super::Searcher;
-use super::anneal::Anneal;
-use super::bayes::{Bayes, Kind};
-use super::space::Space;
-use super::tpe::Tpe;
-use crate::body::Field;
-use crate::error::ApiError;
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    tuning::{
+        Searcher,
+        anneal::Anneal,
+        bayes::{Bayes, Kind},
+        space::Space,
+        tpe::Tpe,
+    },
+};
 
 /// What a job searches, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
-    pub(super) rewards: Vec<Reward>,
+    pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
     algorithm: Algorithm,
     /// The number of trials.
-    pub(super) samples: usize,
+    pub(crate) samples: usize,
     /// How many run at a time.
-    pub(super) concurrent: usize,
-    pub(super) seed: u64,
+    pub(crate) concurrent: usize,
+    pub(crate) seed: u64,
 }
 
 /// A metric that is found in the log.
 #[derive(Clone)]
-pub(super) struct Reward {
-    pub(super) name: String,
+pub(crate) struct Reward {
+    pub(crate) name: String,
     /// `max`, and not `min`.
-    pub(super) more_is_better: bool,
-    pub(super) regex: Regex,
+    pub(crate) more_is_better: bool,
+    pub(crate) regex: Regex,
 }
 
 impl fmt::Debug for Reward {
@@ -55,7 +58,7 @@ const MOST_CONCURRENT: usize = 64;
 
 impl Tuning {
     /// From the body of a creation that the rules have passed; none if nothing is searched.
-    pub(crate) fn read(algorithm: &Field<'_>) -> Result<Option<Self>, ApiError> {
+    pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
         };
@@ -121,7 +124,7 @@ impl Tuning {
         }))
     }
 
-    pub(super) fn searcher(&self) -> Box<dyn Searcher> {
+    pub(crate) fn searcher(&self) -> Box<dyn Searcher> {
         match self.algorithm {
             // How many points are random is documented for TPE only.
             Algorithm::Bayes { kind, kappa, xi } => Box::new(Bayes {
@@ -135,14 +138,14 @@ impl Tuning {
         }
     }
 
-    pub(super) fn leader(&self) -> &Reward {
+    pub(crate) fn leader(&self) -> &Reward {
         // Not empty, see above.
         &self.rewards[0]
     }
 }
 
 /// A member of a metric, which a search here cannot do without.
-fn needed<'a>(metric: &Field<'a>, name: &str) -> Result<Field<'a>, ApiError> {
+fn needed<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
     match metric.get(name)? {
         Some(field) if !field.text()?.is_empty() => Ok(field),
         _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
@@ -150,7 +153,7 @@ fn needed<'a>(metric: &Field<'a>, name: &str) -> Result<Field<'a>, ApiError> {
 }
 
 /// `algo_configs[].params`: texts, whatever their type.
-struct Settings<'a>(Vec<Field<'a>>);
+struct Settings<'a>(Vec<JsonField<'a>>);
 
 impl Settings<'_> {
     fn find(&self, key: &str) -> Result<Option<&str>, ApiError> {
@@ -241,7 +244,7 @@ mod tests {
 
     fn read(search: Value) -> Result<Option<Tuning>, ApiError> {
         let algorithm = json!({"policies": {"auto_search": search}});
-        Tuning::read(&Field::root(&algorithm))
+        Tuning::read(&JsonField::root(&algorithm))
     }
 
     fn sound(regex: &str, configs: Value) -> Value {

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::Point;
-use crate::body::Field;
-use crate::error::ApiError;
-use crate::rules::is_name;
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    tuning::Point,
+    validation::is_name,
+};
 
 /// All parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ const MOST_POINTS: u32 = 1_000_000;
 
 impl Space {
     /// From `search_params`, which have passed the rules, without those to be left alone.
-    pub(super) fn read(search: &Field<'_>) -> Result<Self, ApiError> {
+    pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
         let skipped: Vec<&str> = skipped
             .split([',', ';', ' '])
@@ -65,7 +66,7 @@ impl Space {
         Ok(Self(dimensions))
     }
 
-    pub(super) fn dimensions(&self) -> usize {
+    pub(crate) fn dimensions(&self) -> usize {
         self.0.len()
     }
 
@@ -74,7 +75,7 @@ impl Space {
     }
 
     /// The values at a point, by name.
-    pub(super) fn values(&self, point: &Point) -> Map<String, Value> {
+    pub(crate) fn values(&self, point: &Point) -> Map<String, Value> {
         let values = self.0.iter().zip(point);
         values
             .map(|(dimension, at)| (dimension.name.clone(), dimension.values.at(*at)))
@@ -82,7 +83,7 @@ impl Space {
     }
 
     /// The point of the values at a point: for a list, the middle of its share.
-    pub(super) fn snap(&self, point: &Point) -> Point {
+    pub(crate) fn snap(&self, point: &Point) -> Point {
         let axes = self.0.iter().zip(point);
         axes.map(|(dimension, at)| match &dimension.values {
             Values::Range { .. } => *at,
@@ -94,7 +95,7 @@ impl Space {
 }
 
 impl Values {
-    fn read(item: &Field<'_>) -> Result<Self, ApiError> {
+    fn read(item: &JsonField<'_>) -> Result<Self, ApiError> {
         let wrong = || ApiError::of(2826, &[]);
         let list = item.items_of("discrete_values")?;
         if !list.is_empty() {
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     fn space(search: Value) -> Result<Space, ApiError> {
-        Space::read(&Field::root(&search))
+        Space::read(&JsonField::root(&search))
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-use super::{Known, Point, Searcher};
+use crate::tuning::{Known, Point, Searcher};
 
 /// How many points are drawn from the density of the good ones.
 const CANDIDATES: usize = 24;
@@ -15,10 +15,10 @@ const CANDIDATES: usize = 24;
 const MOST_GOOD: usize = 25;
 
 #[derive(Debug)]
-pub(super) struct Tpe {
-    pub(super) gamma: f64,
+pub(crate) struct Tpe {
+    pub(crate) gamma: f64,
     /// `n_initial_points`: as many are drawn at random first.
-    pub(super) first: usize,
+    pub(crate) first: usize,
 }
 
 impl Searcher for Tpe {

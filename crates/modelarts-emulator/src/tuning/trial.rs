@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::settings::Reward;
-use crate::clock::Moment;
+use crate::{clock::Timestamp, tuning::settings::Reward};
 
 /// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,8 +15,8 @@ pub(crate) struct Trial {
     /// Values by the names of the parameters.
     pub(crate) values: Map<String, Value>,
     pub(crate) status: TrialStatus,
-    pub(crate) started: Moment,
-    pub(crate) ended: Option<Moment>,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Option<Timestamp>,
     /// How often the leading reward was found.
     pub(crate) iterations: u32,
     /// The first of them, at most [`KEPT`], and the last.
@@ -44,7 +43,7 @@ pub(crate) enum TrialStatus {
 /// The metrics when the leading one was found, as they stood in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub(crate) at: Moment,
+    pub(crate) at: Timestamp,
     pub(crate) iteration: u32,
     /// In the order of `reward_attrs`; empty if not found yet.
     pub(crate) texts: Vec<String>,
@@ -53,7 +52,7 @@ pub(crate) struct Report {
 }
 
 impl Trial {
-    pub(super) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Moment) {
+    pub(crate) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Timestamp) {
         let number = number(&texts);
         let before = self.reports.last().and_then(|report| report.best);
         let best = match (before, number) {
@@ -84,10 +83,10 @@ fn number(texts: &[String]) -> Option<f64> {
 }
 
 /// Finds rewards in a log that grows.
-pub(super) struct Scraper<'a> {
+pub(crate) struct Scraper<'a> {
     rewards: &'a [Reward],
     /// How much of the log has been looked at.
-    pub(super) seen: u64,
+    pub(crate) seen: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
     latest: Vec<String>,
@@ -97,7 +96,7 @@ pub(super) struct Scraper<'a> {
 const LONGEST_LINE: usize = 64 << 10;
 
 impl<'a> Scraper<'a> {
-    pub(super) fn new(rewards: &'a [Reward]) -> Self {
+    pub(crate) fn new(rewards: &'a [Reward]) -> Self {
         Self {
             rewards,
             seen: 0,
@@ -108,7 +107,7 @@ impl<'a> Scraper<'a> {
 
     /// Takes what is new in the log; gives the metrics for each time the leading one was found.
     /// `last`: no more will come, so a line needs no end.
-    pub(super) fn take(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
+    pub(crate) fn take(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
             _ if last => self.rest.len(),
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_trial_keeps_its_best_and_its_last_reward() {
-        let at = Moment::from_millis(0);
+        let at = Timestamp::from_millis(0);
         let trial = |more_is_better| {
             let mut trial = Trial {
                 id: "a".into(),

@@ -5,7 +5,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Cloud, ManualClock, Pool, PoolKind, RunnerKind, Script};
+use modelarts_emulator::{
+    Cloud,
+    clock::ManualClock,
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    script::Script,
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -14,30 +20,30 @@ use crate::support::Site;
 /// A point, the file of its test in this directory, or `src/…`, and the test.
 #[rustfmt::skip]
 const POINTS: [(&str, &str, &str); 24] = [
-    ("1. 204 before the first log", "api", "the_log_is_a_204_before_its_first_byte"),
-    ("1. 2819 after thirty days", "operations", "a_link_to_a_log_works_five_minutes"),
-    ("2. terminate on Completed: 409 2796", "api", "only_active_jobs_are_terminated_and_only_so"),
-    ("3. a deleted id: 400 2775 with error_solution", "api", "a_job_that_does_not_exist_is_a_400"),
-    ("4. a duplicate name: 400 2751", "api", "a_name_is_taken_until_its_job_is_gone"),
+    ("1. 204 before the first log", "handlers/api", "the_log_is_a_204_before_its_first_byte"),
+    ("1. 2819 after thirty days", "handlers/jobs/operations", "a_link_to_a_log_works_five_minutes"),
+    ("2. terminate on Completed: 409 2796", "handlers/api", "only_active_jobs_are_terminated_and_only_so"),
+    ("3. a deleted id: 400 2775 with error_solution", "handlers/api", "a_job_that_does_not_exist_is_a_400"),
+    ("4. a duplicate name: 400 2751", "handlers/api", "a_name_is_taken_until_its_job_is_gone"),
     ("5. run_user 0 on the public pool: 400 2855", "acceptance", "root_is_for_dedicated_pools"),
     ("6. a ninth SFS mount, a mount on /cache", "acceptance", "few_file_systems_and_not_everywhere"),
-    ("7. environment variable 101", "refused_jobs", "broken_rules_of_a_creation_name_the_field"),
-    ("8. exit 1: retries by the switch, unconditional up to three", "restart", "restarts_are_counted"),
-    ("9. a hang is an event; with hang-retry restarted in place", "restart", "a_job_that_hangs_is_noticed_and_started_again_in_its_place"),
-    ("10. preempted: Pending again, schedule_count + 1", "restart", "a_preempted_job_waits_and_runs_again"),
-    ("11. outputs come back after a failure", "running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
-    ("12. jobs are paged by page", "search", "offset_is_the_number_of_a_page"),
-    ("12. algorithms are paged by page", "collections", "algorithms_are_changed_listed_and_deleted"),
+    ("7. environment variable 101", "validation/refused_jobs", "broken_rules_of_a_creation_name_the_field"),
+    ("8. exit 1: retries by the switch, unconditional up to three", "execution/restart", "restarts_are_counted"),
+    ("9. a hang is an event; with hang-retry restarted in place", "execution/restart", "a_job_that_hangs_is_noticed_and_started_again_in_its_place"),
+    ("10. preempted: Pending again, schedule_count + 1", "execution/restart", "a_preempted_job_waits_and_runs_again"),
+    ("11. outputs come back after a failure", "execution/running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
+    ("12. jobs are paged by page", "handlers/jobs/search", "offset_is_the_number_of_a_page"),
+    ("12. algorithms are paged by page", "handlers/collections", "algorithms_are_changed_listed_and_deleted"),
     ("13. the head of the queue blocks", "acceptance", "the_head_of_the_queue_blocks_smaller_jobs"),
-    ("14. an unknown phase", "faults", "answers_say_what_no_document_says"),
-    ("15. 429 with and without Retry-After", "faults", "statuses_and_pages_replace_the_answer"),
-    ("16. MA_VJ_NAME and VC_*", "running", "a_boot_file_gets_its_code_arguments_and_directories"),
-    ("16. VC_WORKER_HOSTS resolves", "storage", "three_workers_of_the_example_meet_and_add_up"),
-    ("17. -1 is a gap in metrics", "operations", "metrics_are_measured"),
-    ("18. the log's cap", "storage", "a_log_has_a_cap"),
-    ("19. K8S and K8s", "events", "all_events_of_a_completed_job"),
-    ("19. found by either", "events", "events_are_filtered"),
-    ("20. auto_stop does not come back", "running", "auto_stop_is_honoured"),
+    ("14. an unknown phase", "server/faults", "answers_say_what_no_document_says"),
+    ("15. 429 with and without Retry-After", "server/faults", "statuses_and_pages_replace_the_answer"),
+    ("16. MA_VJ_NAME and VC_*", "execution/running", "a_boot_file_gets_its_code_arguments_and_directories"),
+    ("16. VC_WORKER_HOSTS resolves", "runner/storage", "three_workers_of_the_example_meet_and_add_up"),
+    ("17. -1 is a gap in metrics", "handlers/jobs/operations", "metrics_are_measured"),
+    ("18. the log's cap", "runner/storage", "a_log_has_a_cap"),
+    ("19. K8S and K8s", "handlers/jobs/events", "all_events_of_a_completed_job"),
+    ("19. found by either", "handlers/jobs/events", "events_are_filtered"),
+    ("20. auto_stop does not come back", "execution/stopping", "auto_stop_is_honoured"),
 ];
 
 #[test]
@@ -202,7 +208,7 @@ async fn nothing_is_written_as_documented() {
         assert_eq!(created.pointer(pointer), Some(&expected), "{pointer}");
     }
     let id = created["metadata"]["id"].as_str().unwrap();
-    site.emulator.settled(id).await;
+    site.emulator.wait_until_settled(id).await;
 
     let algorithm = json!({
         "metadata": {"name": "a"},

@@ -9,44 +9,16 @@
 
 mod acceptance;
 mod accounts;
-mod api;
-mod choices;
-mod clouds;
-mod collections;
-mod control;
-mod copies;
-mod details;
-mod durable;
-mod endless_log;
-mod events;
-mod faults;
+mod catalog;
 #[cfg(feature = "cli")]
-mod flags;
-mod ignored;
-mod images;
+mod cli;
+mod execution;
+mod handlers;
 /// The one that `cargo xtask spec` uses.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
-#[cfg(feature = "cli")]
-mod kills;
-mod logs;
-mod operations;
-mod packages;
-mod preparing;
-#[cfg(feature = "cli")]
-mod program;
-mod refused_jobs;
-mod restart;
-mod roles;
-mod run_aways;
-mod running;
-mod safety;
-mod search;
-mod seeds;
-mod signing;
-mod simulated;
-mod storage;
+mod runner;
+mod server;
+mod store;
 mod support;
-mod taken_jobs;
-mod traffic;
-mod tuning;
+mod validation;

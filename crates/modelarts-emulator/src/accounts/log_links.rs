@@ -1,0 +1,33 @@
+//! Links to logs, which need no signature and work for five minutes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use crate::{clock::Timestamp, runner::Worker};
+
+const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
+
+/// All links that were given out.
+#[derive(Debug, Default)]
+pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
+
+impl LogLinks {
+    /// A new link to the log of a worker.
+    pub(crate) fn create(&self, worker: Worker, now: Timestamp) -> String {
+        let token = Uuid::new_v4().simple().to_string();
+        let mut links = self.0.lock();
+        links.retain(|_, (_, made)| now.since(*made) < LINK_LIFE);
+        links.insert(token.clone(), (worker, now));
+        token
+    }
+
+    /// The worker whose log a link leads to, while the link is valid.
+    pub(crate) fn resolve(&self, token: &str, now: Timestamp) -> Option<Worker> {
+        let links = self.0.lock();
+        let (worker, made) = links.get(token)?;
+        (now.since(*made) < LINK_LIFE).then(|| worker.clone())
+    }
+}

@@ -1,0 +1,367 @@
+//! Accounts: users with their keys, tokens, and keys that are locked after failures.
+//!
+//! `authenticate` finds the user of a request by its token or its `signature`; `log_links` has the
+//! links that need neither.
+
+pub(crate) mod authenticate;
+pub(crate) mod log_links;
+pub(crate) mod signature;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::{api::error::ApiError, clock::Timestamp, database::Database};
+
+/// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
+const MAX_FAILURES: u32 = 5;
+const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
+/// How long a token is valid (auth.md 3.3).
+const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long an ended token is remembered as one that has ended, in milliseconds. Ours.
+const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// A user of the emulator, with one project. Several users may share a project.
+///
+/// In a file, users are a JSON list of objects with these members; only `name` must be there.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct User {
+    /// `metadata.user_name` of the user's jobs, and the name of token logins.
+    pub name: String,
+    /// The id. Default: made from the name.
+    #[serde(default)]
+    pub id: String,
+    /// The password of token logins. Default: none, then nobody can log in so.
+    #[serde(default)]
+    pub password: Option<String>,
+    /// The domain (account). Default: `emulator`.
+    #[serde(default = "default_domain")]
+    pub domain: String,
+    /// The project. Default: another one at each start.
+    #[serde(default = "random_id")]
+    pub project_id: String,
+    /// The name of the project. Default: the region of the cloud.
+    #[serde(default)]
+    pub project_name: String,
+    /// The access key. Default: another one at each start.
+    #[serde(default = "random_key")]
+    pub access_key: String,
+    /// The secret key. Default: another one at each start.
+    #[serde(default = "random_secret")]
+    pub secret_key: String,
+    /// If it is there, the key is a temporary one: requests must carry it in `X-Security-Token`.
+    #[serde(default)]
+    pub security_token: Option<String>,
+    /// Lets the user give jobs the priority 3, which the service does not grant by default.
+    /// Default: no.
+    #[serde(default)]
+    pub may_set_high_priority: bool,
+    /// Whether the project has authorised ModelArts; if not, creations are refused. Default: yes.
+    #[serde(default = "default_true")]
+    pub authorized: bool,
+    /// Whether the account is frozen; then creations are refused. Default: no.
+    #[serde(default)]
+    pub frozen: bool,
+}
+
+fn default_domain() -> String {
+    "emulator".into()
+}
+
+fn random_id() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
+fn random_key() -> String {
+    random_id()[..20].to_ascii_uppercase()
+}
+
+fn random_secret() -> String {
+    format!("{}{}", random_id(), random_id())
+}
+
+const fn default_true() -> bool {
+    true
+}
+
+impl User {
+    /// A user of this name with a project and keys of its own, which may do everything but set
+    /// the priority 3.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            id: String::new(),
+            password: None,
+            domain: default_domain(),
+            project_id: random_id(),
+            project_name: String::new(),
+            access_key: random_key(),
+            secret_key: random_secret(),
+            security_token: None,
+            may_set_high_priority: false,
+            authorized: true,
+            frozen: false,
+        }
+    }
+
+    /// The users of a JSON list.
+    ///
+    /// # Errors
+    /// A sentence, if the text is no such list or the list is empty.
+    pub fn list_from_json(text: &str) -> Result<Vec<Self>, String> {
+        let users: Vec<Self> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if users.is_empty() {
+            return Err("there is no user in it".into());
+        }
+        Ok(users)
+    }
+}
+
+impl std::fmt::Debug for User {
+    /// Without its secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("User")
+            .field("name", &self.name)
+            .field("project_id", &self.project_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All users of an emulator.
+pub(crate) struct Accounts {
+    users: Vec<User>,
+    /// Of the first user. They do not end.
+    tokens: Vec<String>,
+    /// Failures in a row, and when the last was, by access key.
+    failures: Mutex<HashMap<String, (u32, Timestamp)>>,
+    /// Has what was given out. It names users by what stays the same over a restart.
+    database: Arc<Database>,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts")
+            .field("users", &self.users)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The secret and the user of an access key.
+pub(crate) struct KnownKey {
+    pub(crate) secret: String,
+    /// What `X-Security-Token` must say.
+    pub(crate) security_token: Option<String>,
+    pub(crate) expires: Option<Timestamp>,
+    pub(crate) user: usize,
+}
+
+impl Accounts {
+    /// `users` is not empty; `tokens` are those of the first.
+    pub(crate) fn new(
+        mut users: Vec<User>,
+        tokens: Vec<String>,
+        region: &str,
+        database: &Arc<Database>,
+    ) -> Self {
+        for user in &mut users {
+            if user.project_name.is_empty() {
+                region.clone_into(&mut user.project_name);
+            }
+            if user.id.is_empty() {
+                let bytes = user.name.bytes().map(|byte| format!("{byte:02x}"));
+                user.id = format!("{:0>32}", bytes.collect::<String>());
+            }
+        }
+        Self {
+            users,
+            tokens,
+            failures: Mutex::default(),
+            database: Arc::clone(database),
+        }
+    }
+
+    pub(crate) fn users(&self) -> &[User] {
+        &self.users
+    }
+
+    pub(crate) fn user(&self, at: usize) -> &User {
+        &self.users[at.min(self.users.len() - 1)]
+    }
+
+    /// The user with this name and password in this domain.
+    pub(crate) fn log_in(&self, name: &str, domain: Option<&str>, password: &str) -> Option<usize> {
+        self.users.iter().position(|user| {
+            user.name == name
+                && domain.is_none_or(|domain| domain == user.domain)
+                && user.password.as_deref() == Some(password)
+        })
+    }
+
+    /// The user that a row names in the columns from `first` on, if it is still one.
+    fn user_of_row(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
+        let name = row.get_ref(first)?.as_str()?;
+        let domain = row.get_ref(first + 1)?.as_str()?;
+        let project = row.get_ref(first + 2)?.as_str()?;
+        Ok(self.users.iter().position(|user| {
+            user.name == name && user.domain == domain && user.project_id == project
+        }))
+    }
+
+    /// A new token. An earlier one stays valid.
+    pub(crate) fn issue_token(
+        &self,
+        user: usize,
+        now: Timestamp,
+    ) -> rusqlite::Result<(String, Timestamp)> {
+        let expires = now.plus(TOKEN_LIFE);
+        let text = format!("MIIE{}{}", random_id(), random_id());
+        let user = self.user(user);
+        self.database.write(|connection| {
+            let sql = "DELETE FROM tokens WHERE expires < ?1";
+            connection.execute(sql, [now.millis() - EXPIRED_KEPT_MILLIS])?;
+            let sql = "INSERT INTO tokens (token, user_name, domain, project, expires)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            let (name, domain, project) = (&user.name, &user.domain, &user.project_id);
+            let values = params![text, name, domain, project, expires.millis()];
+            connection.execute(sql, values)
+        })?;
+        Ok((text, expires))
+    }
+
+    /// The user of a token.
+    pub(crate) fn user_by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
+        if self.tokens.iter().any(|token| token.as_bytes() == text) {
+            return Ok(0);
+        }
+        let sql = "SELECT user_name, domain, project, expires FROM tokens WHERE token = ?1";
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let found = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([text], |row| {
+                let expires = Timestamp::from_millis(row.get(3)?);
+                Ok(self.user_of_row(row, 0)?.map(|user| (user, expires)))
+            });
+            found.optional()
+        })?;
+        match found.flatten() {
+            None => Err(ApiError::not_authenticated("decrypt token fail")),
+            Some((_, expires)) if expires <= now => Err(ApiError::not_authenticated(format!(
+                "token expires, expires_at:{}",
+                expires.utc_micros()
+            ))),
+            Some((user, _)) => Ok(user),
+        }
+    }
+
+    /// A key pair that ends.
+    pub(crate) fn issue_keys(
+        &self,
+        user: usize,
+        life: Duration,
+        now: Timestamp,
+    ) -> rusqlite::Result<IssuedKeys> {
+        let issued = IssuedKeys {
+            access_key: random_key(),
+            secret_key: random_secret(),
+            security_token: format!("ggp{}{}", random_id(), random_id()),
+            expires: now.plus(life),
+        };
+        let user = self.user(user);
+        self.database.write(|connection| {
+            let sql = "DELETE FROM keys WHERE expires < ?1";
+            connection.execute(sql, [now.millis() - EXPIRED_KEPT_MILLIS])?;
+            let sql = "INSERT INTO keys (access_key, secret_key, security_token, user_name,
+                       domain, project, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let values = params![
+                issued.access_key,
+                issued.secret_key,
+                issued.security_token,
+                user.name,
+                user.domain,
+                user.project_id,
+                issued.expires.millis(),
+            ];
+            connection.execute(sql, values)
+        })?;
+        Ok(issued)
+    }
+
+    pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<KnownKey>> {
+        if let Some(at) = self
+            .users
+            .iter()
+            .position(|user| user.access_key == access_key)
+        {
+            let user = &self.users[at];
+            return Ok(Some(KnownKey {
+                secret: user.secret_key.clone(),
+                security_token: user.security_token.clone(),
+                expires: None,
+                user: at,
+            }));
+        }
+        let sql = "SELECT secret_key, security_token, expires, user_name, domain, project
+                   FROM keys WHERE access_key = ?1";
+        let found = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([access_key], |row| {
+                let (secret, security_token, expires) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(self.user_of_row(row, 3)?.map(|user| KnownKey {
+                    secret,
+                    security_token: Some(security_token),
+                    expires: Some(Timestamp::from_millis(expires)),
+                    user,
+                }))
+            });
+            found.optional()
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// Refuses a key that has failed too often.
+    pub(crate) fn check_not_locked(
+        &self,
+        access_key: &str,
+        now: Timestamp,
+    ) -> Result<(), ApiError> {
+        match self.failures.lock().get(access_key) {
+            Some((count, last)) if *count >= MAX_FAILURES && now.since(*last) < LOCK_TIME => Err(
+                ApiError::not_authenticated("AK access failed to reach the limit,forbidden"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes whether a known key came with its signature.
+    pub(crate) fn record_attempt(&self, access_key: &str, verified: bool, now: Timestamp) {
+        let mut failures = self.failures.lock();
+        if verified {
+            failures.remove(access_key);
+            return;
+        }
+        let entry = failures.entry(access_key.to_owned());
+        let (count, last) = entry.or_insert((0, now));
+        // After a lock the count begins again.
+        if *count >= MAX_FAILURES {
+            *count = 0;
+        }
+        *count += 1;
+        *last = now;
+    }
+}
+
+/// A temporary key pair with its security token.
+pub(crate) struct IssuedKeys {
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
+    pub(crate) security_token: String,
+    pub(crate) expires: Timestamp,
+}

@@ -1,0 +1,253 @@
+//! Error answers: one constructor for each documented error that the emulator gives.
+//!
+//! Training errors come from the service's own table, see `error_table.rs`. Codes that start with
+//! `Emulator.` are the emulator's own: no service gives them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::api::error_table::Row;
+
+/// An error answer before it becomes bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    solution: Option<&'static str>,
+    /// The gateway writes the request id into the body, ModelArts itself does not.
+    from_gateway: bool,
+}
+
+impl ApiError {
+    /// An error with exactly the two fields `error_code` and `error_msg`.
+    pub(crate) fn new(
+        status: StatusCode,
+        code: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            code: code.into(),
+            message: message.into(),
+            solution: None,
+            from_gateway: false,
+        }
+    }
+
+    fn gateway(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        let mut error = Self::new(status, code, message);
+        error.from_gateway = true;
+        error
+    }
+
+    /// A row of the service's table; `values` fill its placeholders.
+    pub(crate) fn of(number: u16, values: &[&str]) -> Self {
+        let Some(row) = Row::of(number) else {
+            return Self::internal(format!("No row for ModelArts.{number}."));
+        };
+        let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let mut error = Self::new(status, format!("ModelArts.{number}"), row.filled(values));
+        error.solution = Some(row.solution);
+        error
+    }
+
+    /// The same with another word in its message.
+    pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
+        self.message = self.message.replace(from, to);
+        self
+    }
+
+    /// Open Telekom Cloud lists it with a placeholder of another form.
+    pub(crate) fn no_permission(action: &str) -> Self {
+        let mut error = Self::new(
+            StatusCode::FORBIDDEN,
+            "ModelArts.0108",
+            format!("You do not have permission to perform {action}."),
+        );
+        error.solution =
+            Some("Check whether you are authorized to perform operations on OBS or APIs.");
+        error
+    }
+
+    // ---- the gateway ----
+
+    pub(crate) fn not_authenticated(reason: impl std::fmt::Display) -> Self {
+        Self::gateway(
+            StatusCode::UNAUTHORIZED,
+            "APIGW.0301",
+            format!("Incorrect IAM authentication information: {reason}"),
+        )
+    }
+
+    /// The message is that of the gateway's list of error codes.
+    pub(crate) fn no_such_api() -> Self {
+        Self::gateway(
+            StatusCode::NOT_FOUND,
+            "APIGW.0101",
+            "The API does not exist or has not been published in the environment",
+        )
+    }
+
+    // ---- ModelArts, those that are made in several places ----
+
+    pub(crate) fn duplicate_name(name: &str) -> Self {
+        Self::of(2751, &[name])
+    }
+
+    pub(crate) fn channel() -> Self {
+        Self::of(2753, &[])
+    }
+
+    pub(crate) fn algorithm_not_found() -> Self {
+        Self::of(2755, &[])
+    }
+
+    pub(crate) fn boot_file() -> Self {
+        Self::of(2758, &[])
+    }
+
+    pub(crate) fn job_not_found(id: &str) -> Self {
+        Self::of(2775, &[id])
+    }
+
+    pub(crate) fn wrong_project(requested: &str, own: &str) -> Self {
+        Self::of(2786, &[requested, own])
+    }
+
+    pub(crate) fn invalid_json() -> Self {
+        Self::of(2787, &[])
+    }
+
+    /// `what` names the field and says what is wrong with it.
+    pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
+        Self::of(2788, &[&what.to_string()])
+    }
+
+    pub(crate) fn sorting() -> Self {
+        Self::of(2790, &[])
+    }
+
+    pub(crate) fn obs_path(path: &str, reason: impl std::fmt::Display) -> Self {
+        Self::of(2791, &[path, &reason.to_string()])
+    }
+
+    pub(crate) fn boot_file_outside() -> Self {
+        Self::of(2792, &[])
+    }
+
+    pub(crate) fn too_many_nodes(asked: i64, maximum: u32) -> Self {
+        Self::of(2793, &[&asked.to_string(), &maximum.to_string()])
+    }
+
+    pub(crate) fn not_terminable() -> Self {
+        Self::of(2796, &[])
+    }
+
+    pub(crate) fn command_and_image() -> Self {
+        Self::of(2806, &[])
+    }
+
+    pub(crate) fn filter_key(key: &str) -> Self {
+        Self::of(2807, &[key])
+    }
+
+    pub(crate) fn filter_operator(operator: &str) -> Self {
+        Self::of(2808, &[operator])
+    }
+
+    pub(crate) fn filter_value(value: &str) -> Self {
+        Self::of(2809, &[value])
+    }
+
+    pub(crate) fn action_type(action: &str) -> Self {
+        Self::of(2812, &[action])
+    }
+
+    pub(crate) fn local_code_dir(reason: impl std::fmt::Display) -> Self {
+        Self::of(2857, &[&reason.to_string()])
+    }
+
+    pub(crate) fn working_dir(reason: impl std::fmt::Display) -> Self {
+        Self::of(2859, &[&reason.to_string()])
+    }
+
+    /// The events query has an error of its own: eight digits, two fields, no solution (seed 001).
+    pub(crate) fn events_query() -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "ModelArts.50004000",
+            "Bad request.",
+        )
+    }
+
+    pub(crate) fn body_too_large() -> Self {
+        let mut error = Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "ModelArts.4104",
+            "The size of the request body is invalid.",
+        );
+        error.solution = Some("Use a request body smaller than 12 MB.");
+        error
+    }
+
+    // ---- the emulator itself ----
+
+    pub(crate) fn body_too_slow(most: std::time::Duration) -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "Emulator.0408",
+            format!(
+                "The body of a request must be there within {} s after its head.",
+                most.as_secs()
+            ),
+        )
+    }
+
+    /// `what` is the subject of the sentence: an operation, a field and its value.
+    pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
+        Self::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "Emulator.0501",
+            format!(
+                "This emulator does not model {what}, so it refuses instead of guessing what the service would do."
+            ),
+        )
+    }
+
+    pub(crate) fn forbidden(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Emulator.0403", sentence)
+    }
+
+    /// For the control routes under `/_emulator`.
+    pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
+    }
+
+    /// For the control routes of one job.
+    pub(crate) fn no_such_job(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "Emulator.0404",
+            format!("There is no job with the id {id:?}; creations and lists give ids."),
+        )
+    }
+
+    pub(crate) fn internal(sentence: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
+    }
+
+    /// The body. `request_id` goes into it where the gateway answers.
+    pub(crate) fn body(&self, request_id: &str) -> Value {
+        let mut body = Map::new();
+        body.insert("error_msg".into(), self.message.as_str().into());
+        body.insert("error_code".into(), self.code.as_str().into());
+        if let Some(solution) = self.solution {
+            body.insert("error_solution".into(), solution.into());
+        }
+        if self.from_gateway {
+            body.insert("request_id".into(), request_id.into());
+        }
+        Value::Object(body)
+    }
+}

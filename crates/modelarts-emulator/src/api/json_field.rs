@@ -1,0 +1,216 @@
+//! A request body, read field by field, with errors that name the field.
+//!
+//! Requests are not decoded into structs at one go, because the service has its own status and
+//! code for each broken rule. A `null` counts as absent.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::{api::error::ApiError, files::container_path::ContainerPath};
+
+/// A place in a request body: a value and the way to it.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonField<'a> {
+    value: &'a Value,
+    path: String,
+}
+
+impl<'a> JsonField<'a> {
+    /// The whole body.
+    pub(crate) fn root(value: &'a Value) -> Self {
+        Self {
+            value,
+            path: String::new(),
+        }
+    }
+
+    /// A member of an object, if it is there.
+    pub(crate) fn get(&self, name: &str) -> Result<Option<JsonField<'a>>, ApiError> {
+        let members = self.object()?;
+        Ok(members
+            .get(name)
+            .filter(|value| !value.is_null())
+            .map(|value| JsonField {
+                value,
+                path: self.path_to(name),
+            }))
+    }
+
+    /// A member that must be there.
+    pub(crate) fn required(&self, name: &str) -> Result<JsonField<'a>, ApiError> {
+        self.get(name)?.ok_or_else(|| {
+            ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
+        })
+    }
+
+    /// A text member. Empty text counts as absent, as the documented examples send it.
+    pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
+        let text = self.get(name)?.map(|field| field.text()).transpose()?;
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    /// A path in the container, if it is there. The emulator has directories below `/home` only.
+    pub(crate) fn home_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
+        let Some(text) = self.text_of(name)? else {
+            return Ok(None);
+        };
+        ContainerPath::parse(text).map(Some).map_err(|_| {
+            ApiError::not_modelled(format!(
+                "{} at {text} (it must be below /home on this emulator: leave it out, \
+                 or name a directory such as /home/ma-user/data)",
+                self.path_to(name)
+            ))
+        })
+    }
+
+    /// A text member that must be there and not be empty.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
+        let text = self.required(name)?.text()?;
+        if text.is_empty() {
+            return Err(ApiError::invalid_parameter(format!(
+                "{} is required",
+                self.path_to(name)
+            )));
+        }
+        Ok(text)
+    }
+
+    /// The elements of a list member; none if it is absent.
+    pub(crate) fn items_of(&self, name: &str) -> Result<Vec<JsonField<'a>>, ApiError> {
+        match self.get(name)? {
+            None => Ok(Vec::new()),
+            Some(list) => list.items(),
+        }
+    }
+
+    pub(crate) fn is_empty_object(&self) -> bool {
+        self.value.as_object().is_some_and(Map::is_empty)
+    }
+
+    pub(crate) fn text(&self) -> Result<&'a str, ApiError> {
+        let text = self
+            .value
+            .as_str()
+            .ok_or_else(|| self.must("be a string"))?;
+        if text.contains('\0') {
+            return Err(self.must("not contain NUL characters"));
+        }
+        Ok(text)
+    }
+
+    /// A text of at most so many characters.
+    pub(crate) fn up_to(&self, most: usize) -> Result<&'a str, ApiError> {
+        let text = self.text()?;
+        if text.chars().count() > most {
+            return Err(self.must(format!("have at most {most} characters")));
+        }
+        Ok(text)
+    }
+
+    pub(crate) fn integer(&self) -> Result<i64, ApiError> {
+        self.value
+            .as_i64()
+            .ok_or_else(|| self.must("be an integer"))
+    }
+
+    pub(crate) fn object(&self) -> Result<&'a Map<String, Value>, ApiError> {
+        self.value
+            .as_object()
+            .ok_or_else(|| self.must("be an object"))
+    }
+
+    pub(crate) fn items(&self) -> Result<Vec<JsonField<'a>>, ApiError> {
+        let list = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.must("be an array"))?;
+        Ok(list
+            .iter()
+            .enumerate()
+            .map(|(at, value)| JsonField {
+                value,
+                path: format!("{}[{at}]", self.path),
+            })
+            .collect())
+    }
+
+    /// The members of an object, each as a field.
+    pub(crate) fn members(&self) -> Result<Vec<(&'a str, JsonField<'a>)>, ApiError> {
+        Ok(self
+            .object()?
+            .iter()
+            .map(|(name, value)| {
+                let field = JsonField {
+                    value,
+                    path: self.path_to(name),
+                };
+                (name.as_str(), field)
+            })
+            .collect())
+    }
+
+    /// `Invalid parameter(<path> must <what>).`
+    pub(crate) fn must(&self, what: impl fmt::Display) -> ApiError {
+        ApiError::invalid_parameter(format!("{self} must {what}"))
+    }
+
+    /// The value as it came.
+    pub(crate) fn value(&self) -> &'a Value {
+        self.value
+    }
+
+    fn path_to(&self, name: &str) -> String {
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
+    }
+}
+
+/// The way to the field, for example `algorithm.inputs[0].name`.
+impl fmt::Display for JsonField<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.path.is_empty() {
+            "body"
+        } else {
+            &self.path
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_name_the_field() {
+        let body = json!({"a": [{"b": 1, "c": null, "d": "x\0"}]});
+        let items = JsonField::root(&body).items_of("a").unwrap();
+        let item = &items[0];
+        let message = |error: ApiError| {
+            assert_eq!(error.status, StatusCode::BAD_REQUEST);
+            error.body("")["error_msg"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(
+            message(item.text_of("b").unwrap_err()),
+            "Invalid parameter(a[0].b must be a string)."
+        );
+        assert_eq!(
+            message(item.required("c").unwrap_err()),
+            "Invalid parameter(a[0].c is required)."
+        );
+        assert_eq!(
+            message(item.text_of("d").unwrap_err()),
+            "Invalid parameter(a[0].d must not contain NUL characters)."
+        );
+        assert_eq!(
+            message(JsonField::root(&json!([])).get("a").unwrap_err()),
+            "Invalid parameter(body must be an object)."
+        );
+    }
+}

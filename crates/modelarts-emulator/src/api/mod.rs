@@ -1,0 +1,8 @@
+//! Requests and answers of the API: fields, queries, errors, ids.
+
+pub(crate) mod error;
+mod error_table;
+pub(crate) mod ids;
+pub(crate) mod json_field;
+pub(crate) mod query;
+pub(crate) mod response;

@@ -1,0 +1,157 @@
+//! An answer before it becomes bytes on a connection.
+
+use axum::body::Body;
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use bytes::Bytes;
+use futures::stream;
+use serde_json::Value;
+
+use crate::api::error::ApiError;
+
+/// How a connection is to be broken off. Travels to the server in the response's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Not a byte is sent.
+    BeforeAnswer,
+    /// The head and half of the body are sent.
+    MidBody,
+}
+
+/// Status, headers and body, the body still as JSON where it is JSON.
+#[derive(Debug)]
+pub(crate) struct ApiResponse {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: AnswerBody,
+    pub(crate) cut: Option<Cut>,
+    pub(crate) by_fault: bool,
+}
+
+#[derive(Debug)]
+enum AnswerBody {
+    Empty,
+    Json(Value),
+    Html(String),
+    Text(Bytes),
+}
+
+impl AnswerBody {
+    /// With their media type.
+    fn bytes(&self) -> (Option<&'static str>, Bytes) {
+        match self {
+            Self::Empty => (None, Bytes::new()),
+            Self::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
+            Self::Text(content) => (Some("text/plain; charset=utf-8"), content.clone()),
+            Self::Html(page) => (Some("text/html"), Bytes::from(page.clone())),
+        }
+    }
+}
+
+impl ApiResponse {
+    pub(crate) fn json(status: StatusCode, body: Value) -> Self {
+        Self::of(status, AnswerBody::Json(body))
+    }
+
+    pub(crate) fn empty(status: StatusCode) -> Self {
+        Self::of(status, AnswerBody::Empty)
+    }
+
+    pub(crate) fn html(status: StatusCode, page: String) -> Self {
+        Self::of(status, AnswerBody::Html(page))
+    }
+
+    pub(crate) fn text(status: StatusCode, content: Vec<u8>) -> Self {
+        Self::of(status, AnswerBody::Text(content.into()))
+    }
+
+    /// No answer: the connection is cut.
+    pub(crate) fn cut(cut: Cut) -> Self {
+        let mut answer = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
+        answer.cut = Some(cut);
+        answer
+    }
+
+    pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
+        let answer = Self::json(error.status, error.body(request_id));
+        match error.status {
+            // The rest of the request would be taken for the next one.
+            StatusCode::REQUEST_TIMEOUT => {
+                answer.header(CONNECTION, HeaderValue::from_static("close"))
+            }
+            _ => answer,
+        }
+    }
+
+    fn of(status: StatusCode, body: AnswerBody) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body,
+            cut: None,
+            by_fault: false,
+        }
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Changes the body, if it is JSON.
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
+        if let AnswerBody::Json(body) = &mut self.body {
+            change(body);
+        }
+    }
+
+    /// The body as it is sent.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.body.bytes().1
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The response, with the header `X-Request-Id` that every answer of the service carries.
+    pub(crate) fn into_response(self, request_id: &str) -> Response {
+        let (content_type, bytes) = self.body.bytes();
+        let length = bytes.len();
+        let body = match self.cut {
+            Some(Cut::MidBody) => half(bytes),
+            _ => Body::from(bytes),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        if let Some(content_type) = content_type {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        if let Ok(id) = HeaderValue::from_str(request_id) {
+            headers.insert("x-request-id", id);
+        }
+        headers.extend(self.headers);
+        if let Some(cut) = self.cut {
+            response.extensions_mut().insert(cut);
+        }
+        response
+    }
+}
+
+/// A body that says its whole length, delivers half, and fails.
+fn half(bytes: Bytes) -> Body {
+    let first = bytes.slice(..bytes.len() / 2);
+    Body::from_stream(stream::unfold(Some(first), |rest| async move {
+        match rest {
+            Some(first) => Some((Ok(first), None)),
+            None => {
+                // Gives the connection one turn to send what it has.
+                tokio::task::yield_now().await;
+                Some((Err(std::io::Error::other("cut on purpose")), None))
+            }
+        }
+    }))
+}

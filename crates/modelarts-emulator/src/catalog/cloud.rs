@@ -1,0 +1,148 @@
+//! The two clouds that speak this API, and where they differ.
+
+use std::ops::RangeInclusive;
+
+use crate::catalog::operations::Operation;
+
+/// The cloud whose service the emulator is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cloud {
+    /// Open Telekom Cloud: 25 of the operations, two kinds of jobs.
+    Otc,
+    /// Huawei Cloud: all operations and kinds of jobs.
+    #[default]
+    Huawei,
+}
+
+/// The operations that Open Telekom Cloud documents. Huawei Cloud has them, too.
+#[rustfmt::skip]
+const OF_BOTH: [Operation; 25] = {
+    use Operation as O;
+    [
+        O::CreateTrainingJob, O::ListTrainingJobs, O::ShowTrainingJobDetails,
+        O::ChangeTrainingJobDescription, O::DeleteTrainingJob, O::StopTrainingJob,
+        O::ListTrainingJobEvents, O::ShowTrainingJobLogsPreview, O::ShowObsUrlOfTrainingJobLogs,
+        O::ShowTrainingJobMetrics, O::ShowTrainingJobEngines, O::ShowTrainingJobFlavors,
+        O::CreateAlgorithm, O::ListAlgorithms, O::ShowAlgorithmByUuid, O::ChangeAlgorithm,
+        O::DeleteAlgorithm, O::ShowSearchAlgorithms, O::ShowAutoSearchTrials,
+        O::ShowAutoSearchPerTrial, O::ShowAutoSearchParamsAnalysis,
+        O::ShowAutoSearchParamAnalysisResultPath, O::ShowAutoSearchTrialEarlyStop,
+        O::ShowAutoSearchYamlTemplatesInfo, O::ShowAutoSearchYamlTemplateContent,
+    ]
+};
+
+impl Cloud {
+    /// The cloud has this operation.
+    pub(crate) fn has(self, operation: Operation) -> bool {
+        self == Self::Huawei || OF_BOTH.contains(&operation)
+    }
+
+    /// The cloud has an operation at this path, or other clouds have none there either.
+    pub(crate) fn has_path(self, path: &str) -> bool {
+        let steps = || path.split('/').skip(3);
+        let is_here = |operation: &&Operation| {
+            let own = operation.path().split('/').skip(1);
+            own.clone().count() == steps().count()
+                && own
+                    .zip(steps())
+                    .all(|(own, step)| own == step || own.starts_with('{'))
+        };
+        let mut here = Operation::ALL.iter().filter(is_here).peekable();
+        here.peek().is_none() || here.any(|operation| self.has(*operation))
+    }
+
+    /// The cloud may have something at this path, which is that of no operation. Paths of training
+    /// management are all known for Open Telekom Cloud; those of other parts of ModelArts are not.
+    pub(crate) fn may_have(self, path: &str) -> bool {
+        let part = |path: &str, place| path.split('/').nth(place).map(str::to_owned);
+        let Some(first) = part(path, 3) else {
+            return true;
+        };
+        let training = first == "gallery-algorithm-publication"
+            || Operation::ALL
+                .iter()
+                .any(|operation| part(operation.path(), 1).as_ref() == Some(&first));
+        self == Self::Huawei || !training
+    }
+
+    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with 501.
+    pub(crate) const fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Otc => &["job", "visualization_job"],
+            Self::Huawei => &[
+                "job",
+                "visualization_job",
+                "federated_pool_job",
+                "edge_job",
+                "hetero_job",
+                "mrs_job",
+                "autosearch_job",
+                "diag_job",
+            ],
+        }
+    }
+
+    /// Values of the annotation `fault-tolerance/job-retry-num`, by the user guide of each cloud.
+    pub(crate) const fn retries(self) -> RangeInclusive<i64> {
+        match self {
+            Self::Otc => 1..=3,
+            Self::Huawei => 1..=128,
+        }
+    }
+
+    /// The region, which is also the name of the project that token logins ask for.
+    pub(crate) const fn region(self) -> &'static str {
+        match self {
+            Self::Otc => "eu-de",
+            Self::Huawei => "cn-north-4",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn each_cloud_has_the_operations_that_the_description_gives_it() {
+        let root: Value =
+            serde_saphyr::from_str(include_str!("../../../../openapi/modelarts.yaml")).unwrap();
+        let items = root["paths"].as_object().unwrap().iter();
+        let operations = items.flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().values();
+            methods.map(move |operation| (path, operation))
+        });
+        let mut seen = 0;
+        for (path, described) in operations.filter(|(_, it)| it["operationId"].is_string()) {
+            let id = described["operationId"].as_str().unwrap();
+            let clouds = described["x-clouds"].as_array().unwrap();
+            for (cloud, name) in [(Cloud::Huawei, "huawei"), (Cloud::Otc, "otc")] {
+                let there = match Operation::ALL.iter().find(|it| it.id() == id) {
+                    Some(operation) => cloud.has(*operation),
+                    None => cloud.may_have(path),
+                };
+                assert_eq!(there, clouds.contains(&json!(name)), "{id} of {name}");
+            }
+            seen += 1;
+        }
+        assert_eq!(seen, 55);
+    }
+
+    #[test]
+    fn other_parts_of_modelarts_are_not_denied() {
+        for path in [
+            "/v2/p/pools",
+            "/v2/p/job/training-job-engines/x",
+            "/v2/p",
+            "/v2/",
+        ] {
+            assert!(Cloud::Otc.may_have(path), "{path}");
+        }
+        for path in ["/v2/p/training-jobs/x/other", "/v2/p/algorithms/x/y"] {
+            assert!(!Cloud::Otc.may_have(path), "{path}");
+            assert!(Cloud::Huawei.may_have(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The flavors that the emulator knows from the documents: how many nodes and cards they allow,
+//! and what the details of a job show of them.
+//!
+//! The first in the list are public, the last are those of dedicated pools with cards.
+
+use serde_json::{Value, json};
+
+use crate::catalog::engines::Engine;
+
+/// How many workers a job may have when the flavor does not say: this is one machine.
+const MAX_NODES: u32 = 16;
+
+/// One flavor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flavor {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    billing: &'static str,
+    max_nodes: u32,
+    cores: u32,
+    memory_gb: u32,
+    /// Cards, product name, memory of a card.
+    gpu: Option<(u32, &'static str, &'static str)>,
+    disk_gb: Option<u32>,
+    /// For dedicated pools only.
+    pub(crate) of_pools: bool,
+}
+
+const fn gpu(
+    id: &'static str,
+    name: &'static str,
+    billing: &'static str,
+    card: (u32, &'static str, &'static str),
+) -> Flavor {
+    Flavor {
+        id,
+        name,
+        billing,
+        max_nodes: MAX_NODES,
+        cores: 8 * card.0,
+        memory_gb: 64 * card.0,
+        gpu: Some(card),
+        disk_gb: None,
+        of_pools: false,
+    }
+}
+
+const fn pool(id: &'static str, cards: u32) -> Flavor {
+    let mut flavor = gpu(id, id, id, (cards, "GP-Vnt1", "32GB"));
+    flavor.of_pools = true;
+    flavor
+}
+
+/// From the flavor list (both CPU flavors) and the create and details examples (GPU).
+const FLAVORS: [Flavor; 11] = [
+    Flavor {
+        id: "modelarts.vm.cpu.2u",
+        name: "Computing CPU(2U) instance",
+        billing: "modelarts.vm.cpu.2u",
+        max_nodes: 1,
+        cores: 2,
+        memory_gb: 8,
+        gpu: None,
+        disk_gb: Some(50),
+        of_pools: false,
+    },
+    Flavor {
+        id: "modelarts.vm.cpu.8u",
+        name: "Computing CPU(8U) instance",
+        billing: "modelarts.vm.cpu.8u",
+        max_nodes: MAX_NODES,
+        cores: 8,
+        memory_gb: 32,
+        gpu: None,
+        disk_gb: Some(50),
+        of_pools: false,
+    },
+    gpu(
+        "modelarts.p3.large.public.free",
+        "Computing GPU(Vnt1) instance",
+        "modelarts.vm.gpu.free",
+        (1, "GP-Vnt1", "32GB"),
+    ),
+    gpu(
+        "modelarts.p3.large.public",
+        "Computing GPU(Vnt1) instance",
+        "modelarts.vm.gpu.v100",
+        (1, "GP-Vnt1", "32GB"),
+    ),
+    gpu(
+        "modelarts.vm.pnt1.large.eco",
+        "Computing GPU(Pnt1) instance",
+        "modelarts.vm.gpu.pnt1.eco",
+        (1, "GP-Pnt1", "8GB"),
+    ),
+    gpu(
+        "modelarts.vm.p100.large.eco",
+        "Computing GPU(P100) instance",
+        "modelarts.vm.gpu.p100.eco",
+        (1, "nvidia-p100", "16GB"),
+    ),
+    pool("modelarts.pool.visual.xlarge", 1),
+    pool("modelarts.pool.visual.2xlarge", 2),
+    pool("modelarts.pool.visual.4xlarge", 4),
+    pool("modelarts.pool.visual.8xlarge", 8),
+    pool("modelarts.pool.visual.16xlarge", 16),
+];
+
+impl Flavor {
+    pub(crate) fn find(id: &str) -> Option<&'static Self> {
+        FLAVORS.iter().find(|flavor| flavor.id == id)
+    }
+
+    /// `CPU` or `GPU`.
+    pub(crate) const fn kind(&self) -> &'static str {
+        if self.gpu.is_some() { "GPU" } else { "CPU" }
+    }
+
+    /// Cards per node.
+    pub(crate) const fn cards(&self) -> u32 {
+        match self.gpu {
+            Some((cards, ..)) => cards,
+            None => 0,
+        }
+    }
+
+    /// The public flavors, as ShowTrainingJobFlavors lists them; `kind` narrows the list.
+    pub(crate) fn list(kind: Option<&str>) -> Value {
+        let flavors: Vec<Value> = FLAVORS
+            .iter()
+            .filter(|flavor| !flavor.of_pools && kind.is_none_or(|kind| kind == flavor.kind()))
+            .map(|flavor| {
+                let mut shown = flavor.detail();
+                shown["flavor_id"] = flavor.id.into();
+                shown["flavor_name"] = flavor.name.into();
+                shown["max_num"] = flavor.max_nodes.into();
+                // A list, written as text.
+                let engines = Engine::names_on(flavor.gpu.is_some());
+                shown["support_engines"] = json!(engines).to_string().into();
+                shown
+            })
+            .collect();
+        json!({"total_count": flavors.len(), "flavors": flavors})
+    }
+
+    /// Cores and gigabytes of a node.
+    pub(crate) const fn size(&self) -> (u32, u32) {
+        (self.cores, self.memory_gb)
+    }
+
+    /// `spec.resource.flavor_detail`.
+    pub(crate) fn detail(&self) -> Value {
+        let mut info = json!({
+            "max_num": self.max_nodes,
+            "cpu": {"arch": "x86", "core_num": self.cores},
+            "memory": {"size": self.memory_gb, "unit": "GB"},
+        });
+        if let Some((cards, product, memory)) = self.gpu {
+            info["gpu"] = json!({"unit_num": cards, "product_name": product, "memory": memory});
+        }
+        if let Some(size) = self.disk_gb {
+            info["disk"] = json!({"size": size, "unit": "GB"});
+        }
+        json!({
+            "flavor_type": self.kind(),
+            "billing": {"code": self.billing, "unit_num": 1},
+            "flavor_info": info,
+        })
+    }
+}
+
+/// The most nodes a job with this flavor may have.
+pub(crate) fn max_nodes(flavor: Option<&Flavor>) -> u32 {
+    flavor.map_or(MAX_NODES, |flavor| flavor.max_nodes)
+}
+
+/// Cards per node.
+pub(crate) fn gpus(flavor: Option<&Flavor>) -> u32 {
+    flavor.map_or(0, Flavor::cards)
+}

@@ -1,0 +1,141 @@
+//! What no document says, or documents say differently: a named switch for each, with a default.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! choices {
+    ($(
+        $(#[$about:meta])*
+        $field:ident: $choice:ident {
+            $(#[$first_about:meta])* $first:ident,
+            $(#[$second_about:meta])* $second:ident,
+        }
+    )*) => {
+        $(
+            $(#[$about])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+            #[serde(rename_all = "kebab-case")]
+            pub enum $choice {
+                $(#[$first_about])*
+                #[default]
+                $first,
+                $(#[$second_about])*
+                $second,
+            }
+        )*
+
+        /// The switches. Names and values of flags and files are those of the members and
+        /// variants in small letters, with hyphens: `events-offset=page`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        #[non_exhaustive]
+        pub struct Quirks {
+            $(
+                $(#[$about])*
+                pub $field: $choice,
+            )*
+        }
+    };
+}
+
+choices! {
+    /// The phase of a job that was stopped after its maximum running duration.
+    auto_stopped: AutoStopped {
+        /// As after a stop by hand.
+        Terminated,
+        /// As after a failure.
+        Failed,
+    }
+    /// What becomes of a preemptible job whose nodes another one takes.
+    preempted: Preempted {
+        /// It waits again.
+        Pending,
+        /// It has failed.
+        Failed,
+    }
+    /// What DeleteTrainingJob does to a job that has not ended.
+    delete_active: DeleteActive {
+        /// It ends it first.
+        Ends,
+        /// It refuses, with 400.
+        Refuses,
+    }
+    /// What StopTrainingJob answers while the job is Terminating.
+    stop_again: StopAgain {
+        /// 409, as for a job that has ended.
+        Refuses,
+        /// 202, and nothing changes.
+        Accepts,
+    }
+    /// The code for an `action_type` that is none.
+    unknown_action: UnknownAction {
+        /// ModelArts.2788, as the service has been seen to answer.
+        Seen,
+        /// ModelArts.2812, as the list of codes says.
+        Documented,
+    }
+    /// What `offset` of ListTrainingJobEvents counts.
+    events_offset: EventsOffset {
+        /// Events.
+        Event,
+        /// Pages.
+        Page,
+    }
+    /// What `offset` of ListTrainingJobs counts.
+    jobs_offset: JobsOffset {
+        /// Pages.
+        Page,
+        /// Jobs.
+        Job,
+    }
+    /// What `count` of ListTrainingJobs counts.
+    jobs_count: JobsCount {
+        /// All jobs that fit.
+        Fitting,
+        /// The jobs of this page.
+        Page,
+    }
+}
+
+impl Quirks {
+    /// Sets one from `name=value`, for example `events-offset=page`.
+    ///
+    /// # Errors
+    /// A sentence, if there is no such switch or no such value.
+    pub fn set(&mut self, choice: &str) -> Result<(), String> {
+        let (name, value) = choice
+            .split_once('=')
+            .ok_or_else(|| format!("`{choice}` is not like events-offset=page"))?;
+        let mut all = serde_json::to_value(*self).map_err(|error| error.to_string())?;
+        all[name] = value.into();
+        *self = serde_json::from_value(all).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_set_by_name_and_refused_otherwise() {
+        let mut choices = Quirks::default();
+        choices.set("events-offset=page").unwrap();
+        choices.set("stop-again=accepts").unwrap();
+        assert_eq!(
+            (
+                choices.events_offset,
+                choices.stop_again,
+                choices.jobs_offset
+            ),
+            (EventsOffset::Page, StopAgain::Accepts, JobsOffset::Page)
+        );
+        for (choice, sentence) in [
+            ("events-offset", "is not like"),
+            ("event-offset=page", "unknown field `event-offset`"),
+            ("events-offset=line", "unknown variant `line`"),
+        ] {
+            let error = choices.set(choice).unwrap_err();
+            assert!(error.contains(sentence), "{error}");
+        }
+    }
+}

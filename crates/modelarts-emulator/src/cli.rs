@@ -1,0 +1,400 @@
+//! Arguments of the program, and the settings that they stand for.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use modelarts_emulator::{
+    Builder, Cloud, Emulator, StartError, Timing, User,
+    clock::ManualClock,
+    events::Wording,
+    jobs::{RestartOn, RunnerKind},
+    pools::Pool,
+    quirks::Quirks,
+    script::Script,
+    seeds::Seeds,
+};
+use serde_json::Value;
+
+/// The ModelArts training service on your own machine.
+#[derive(Debug, Parser)]
+// Flags of a file come first, so that those of the command line win.
+#[command(version, args_override_self = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Starts the emulator and prints one line of JSON when it is ready: url, project_id,
+    /// access_key, secret_key.
+    Serve(Serve),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
+pub(crate) struct Serve {
+    /// JSON file with flags by name, without their hyphens: {"timing": "instant", "pool": ["a:4"]}.
+    /// Those of the command line win.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Loopback address to listen on; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Directory of the jobs.
+    #[arg(
+        long,
+        default_value = "modelarts-emulator-data/data",
+        value_name = "DIR"
+    )]
+    data_dir: PathBuf,
+    /// Directory in which obs://bucket/key is bucket/key.
+    #[arg(
+        long,
+        default_value = "modelarts-emulator-data/obs",
+        value_name = "DIR"
+    )]
+    obs_root: PathBuf,
+    /// Id of the project; another one at each start if not given.
+    #[arg(long, value_name = "ID")]
+    project_id: Option<String>,
+    /// Access key that is accepted; another one at each start if not given.
+    #[arg(long, value_name = "KEY")]
+    access_key: Option<String>,
+    /// Secret key that is accepted; another one at each start if not given.
+    #[arg(long, value_name = "KEY")]
+    secret_key: Option<String>,
+    /// Token that is accepted in X-Auth-Token; may be repeated.
+    #[arg(long, value_name = "TOKEN")]
+    token: Vec<String>,
+    /// Password of the first user, for POST /v3/auth/tokens.
+    #[arg(long, value_name = "PASSWORD")]
+    password: Option<String>,
+    /// Let the first user give jobs the priority 3, which takes a permission of its own.
+    #[arg(long)]
+    high_priority: bool,
+    /// JSON file with a list of users: name, password, domain, project_id, project_name,
+    /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+    /// The cloud whose service it is.
+    #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
+    cloud: CloudName,
+    /// Directory in which version v of data set d is d/v.
+    #[arg(long, value_name = "DIR")]
+    datasets: Option<PathBuf>,
+    /// Directory in which what server:/path exports is server/path.
+    #[arg(long, value_name = "DIR")]
+    nfs_root: Option<PathBuf>,
+    /// Most bytes of a log.
+    #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
+    log_cap: u64,
+    /// Bytes that must be free, or the pre-check of jobs with fault-tolerance/job-retry-num fails.
+    #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
+    least_disk: u64,
+    /// After which failures jobs with fault-tolerance/job-retry-num run again.
+    #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
+    restart_on: RestartName,
+    /// How many jobs a project may have.
+    #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
+    job_quota: u32,
+    /// The clock of all delays, limits and dates; a manual one is moved by POST /_emulator/clock.
+    #[arg(long, value_enum, default_value_t = ClockName::Wall)]
+    clock: ClockName,
+    /// How long the steps of a job take, beside the run of its code.
+    #[arg(long, value_enum, default_value_t = TimingName::Quick)]
+    timing: TimingName,
+    /// How many times faster than on the service the steps of a job are; instead of --timing.
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    speed: Option<f64>,
+    /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
+    #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
+    pool: Vec<Pool>,
+    /// Nodes for jobs outside of dedicated pools; without it as many as are asked for.
+    #[arg(long, value_name = "NODES")]
+    public_nodes: Option<u32>,
+    /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
+    #[arg(long, value_name = "BUCKET")]
+    encrypted_bucket: Vec<String>,
+    /// Organization of the image registry that jobs can be saved to, instead of any; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME")]
+    organization: Vec<String>,
+    /// Refuse jobs that write to where an active job writes to.
+    #[arg(long)]
+    one_job_per_output: bool,
+    /// Refuse jobs with documented fields that the emulator does not act on, with 501.
+    #[arg(long)]
+    strict: bool,
+    /// Show the values of environment variables and of credentials in /_emulator/requests/last.
+    #[arg(long)]
+    show_secrets: bool,
+    /// Install no packages from requirements.txt.
+    #[arg(long)]
+    no_packages: bool,
+    /// Switch for what no document says, or documents say differently; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    choose: Vec<String>,
+    /// JSON file with jobs that are to be there at the start; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    seed: Vec<PathBuf>,
+    /// What becomes of the code of jobs.
+    #[arg(long, value_enum, default_value_t = RunnerName::Process)]
+    runner: RunnerName,
+    /// JSON file that says what simulated jobs do; without it each ends at once with exit code 0.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Which texts events get where the documents disagree.
+    #[arg(long, value_enum, default_value_t = WordingName::Api)]
+    wording: WordingName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TimingName {
+    /// No delays.
+    Instant,
+    /// About one and a half seconds in all.
+    Quick,
+    /// As long as on the service, about 44 seconds in all.
+    Documented,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CloudName {
+    /// Open Telekom Cloud.
+    Otc,
+    /// Huawei Cloud.
+    Huawei,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RestartName {
+    /// Only when the machine is at fault, never because of an exit code.
+    Fault,
+    /// Whenever the code fails.
+    AnyFailure,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ClockName {
+    /// The clock on the wall.
+    Wall,
+    /// Stands still until it is moved.
+    Manual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RunnerName {
+    /// It runs.
+    Process,
+    /// It does not run: jobs do what the script says.
+    Simulated,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WordingName {
+    /// Those seen in the events API.
+    Api,
+    /// Those of the events guide.
+    Guide,
+}
+
+/// The arguments of the command line, after those of the configuration file that it names.
+pub(crate) fn arguments() -> Result<Serve, Failure> {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let Command::Serve(serve) = Arguments::parse_from(&given).command;
+    let Some(path) = &serve.config else {
+        return Ok(serve);
+    };
+    let flags = flags(&read(path)?).map_err(|what| Failure::File(path.clone(), what))?;
+    // Behind the name of the program and that of the command.
+    let (command, rest) = given.split_at(2.min(given.len()));
+    let all = command
+        .iter()
+        .cloned()
+        .chain(flags)
+        .chain(rest.iter().cloned());
+    let Command::Serve(serve) = Arguments::parse_from(all).command;
+    Ok(serve)
+}
+
+/// The members of a configuration file as flags of a command line.
+fn flags(text: &str) -> Result<Vec<OsString>, String> {
+    let members: serde_json::Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut flags = Vec::new();
+    for (name, value) in members {
+        let values = match value {
+            Value::Array(values) => values,
+            Value::Bool(false) | Value::Null => continue,
+            Value::Bool(true) => {
+                flags.push(format!("--{name}").into());
+                continue;
+            }
+            value => vec![value],
+        };
+        for value in values {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Number(number) => number.to_string(),
+                _ => {
+                    return Err(format!(
+                        "{name} must be a text, a number, true or false, or a list of texts"
+                    ));
+                }
+            };
+            flags.push(format!("--{name}={value}").into());
+        }
+    }
+    Ok(flags)
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err("the factor is a number above 0, such as 4 or 0.5".to_owned()),
+    }
+}
+
+/// The settings that the arguments ask for.
+pub(crate) fn builder(arguments: Serve) -> Result<Builder, Failure> {
+    let mut builder = Emulator::builder()
+        .listen(arguments.listen)
+        .data_dir(arguments.data_dir)
+        .obs_root(arguments.obs_root)
+        .timing(match arguments.timing {
+            _ if arguments.speed.is_some() => Timing::faster(arguments.speed.unwrap_or_default()),
+            TimingName::Instant => Timing::instant(),
+            TimingName::Quick => Timing::default(),
+            TimingName::Documented => Timing::documented(),
+        })
+        .event_wording(match arguments.wording {
+            WordingName::Api => Wording::Api,
+            WordingName::Guide => Wording::Guide,
+        })
+        .cloud(match arguments.cloud {
+            CloudName::Otc => Cloud::Otc,
+            CloudName::Huawei => Cloud::Huawei,
+        })
+        .restart_on(match arguments.restart_on {
+            RestartName::Fault => RestartOn::Fault,
+            RestartName::AnyFailure => RestartOn::AnyFailure,
+        })
+        .log_cap(arguments.log_cap)
+        .least_disk(arguments.least_disk)
+        .job_quota(arguments.job_quota)
+        .one_job_per_output(arguments.one_job_per_output)
+        .strict(arguments.strict)
+        .show_secrets(arguments.show_secrets)
+        .install_packages(!arguments.no_packages);
+    for pool in arguments.pool {
+        builder = builder.pool(pool);
+    }
+    if let Some(nodes) = arguments.public_nodes {
+        builder = builder.public_nodes(nodes);
+    }
+    for bucket in arguments.encrypted_bucket {
+        builder = builder.encrypted_bucket(bucket);
+    }
+    for name in arguments.organization {
+        builder = builder.organization(name);
+    }
+    let mut quirks = Quirks::default();
+    for choice in &arguments.choose {
+        quirks.set(choice).map_err(Failure::Choice)?;
+    }
+    builder = builder.quirks(quirks);
+    for path in arguments.seed {
+        let seeds = Seeds::from_json(&read(&path)?);
+        let seeds = seeds.map_err(|what| Failure::File(path, what.to_string()))?;
+        builder = builder.seed_jobs(seeds);
+    }
+    match (arguments.runner, arguments.script) {
+        (RunnerName::Process, None) => {}
+        (RunnerName::Process, Some(path)) => {
+            let what = "only --runner simulated follows a script".to_owned();
+            return Err(Failure::File(path, what));
+        }
+        (RunnerName::Simulated, None) => {
+            builder = builder.runner(RunnerKind::Simulated(Script::default()));
+        }
+        (RunnerName::Simulated, Some(path)) => {
+            let script = Script::from_json(&read(&path)?);
+            let script = script.map_err(|what| Failure::File(path, what.to_string()))?;
+            builder = builder.runner(RunnerKind::Simulated(script));
+        }
+    }
+    if let ClockName::Manual = arguments.clock {
+        builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
+    }
+    if let Some(path) = arguments.users {
+        let users = User::list_from_json(&read(&path)?);
+        for user in users.map_err(|what| Failure::File(path, what))? {
+            builder = builder.user(user);
+        }
+    }
+    if let Some(password) = arguments.password {
+        builder = builder.password(password);
+    }
+    if arguments.high_priority {
+        builder = builder.high_priority(true);
+    }
+    if let Some(path) = arguments.datasets {
+        builder = builder.datasets(path);
+    }
+    if let Some(path) = arguments.nfs_root {
+        builder = builder.nfs_root(path);
+    }
+    if let Some(id) = arguments.project_id {
+        builder = builder.project_id(id);
+    }
+    if let Some(key) = arguments.access_key {
+        builder = builder.access_key(key);
+    }
+    if let Some(key) = arguments.secret_key {
+        builder = builder.secret_key(key);
+    }
+    for token in arguments.token {
+        builder = builder.token(token);
+    }
+    Ok(builder)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "there is no such file: name one that exists, as seen from the current directory"
+                    .to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Failure::File(path.to_owned(), what)
+    })
+}
+
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Start(StartError),
+    /// A file that was named, and why it is of no use.
+    File(PathBuf, String),
+    /// A switch that there is not.
+    Choice(String),
+    Io(io::Error),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::File(path, what) => write!(f, "cannot use {}: {what}", path.display()),
+            Self::Choice(what) => write!(f, "cannot choose: {what}"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Knows when all jobs have done what there was to do, so that a clock can be moved step by step.
+//!
+//! Every piece of work is watched through its waker: it is busy from the moment it is woken until
+//! it has gone back to waiting. Work that waits for a process or for another thread counts as idle:
+//! those live in real time, and no clock waits for them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures::task::AtomicWaker;
+use tokio::sync::Notify;
+
+/// How much work is busy.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Idle(Arc<Busy>);
+
+#[derive(Debug, Default)]
+struct Busy {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+impl Busy {
+    fn more(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn less(&self) {
+        if self.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.none.notify_waiters();
+        }
+    }
+}
+
+impl Idle {
+    /// The same work, watched. It is busy from now on until it waits first.
+    pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> Watched<F> {
+        self.0.more();
+        let ticket = Arc::new(TaskWaker {
+            busy: Arc::clone(&self.0),
+            state: AtomicU8::new(RUNNABLE),
+            task: AtomicWaker::new(),
+        });
+        Watched {
+            waker: Waker::from(Arc::clone(&ticket)),
+            ticket,
+            work: Box::pin(work),
+        }
+    }
+
+    /// Counts as busy until it is dropped: for work on another thread that a clock is to wait for.
+    pub(crate) fn thinking(&self) -> BusyGuard {
+        self.0.more();
+        BusyGuard(Arc::clone(&self.0))
+    }
+
+    /// Waits until nothing is busy.
+    pub(crate) async fn reached(&self) {
+        loop {
+            let notified = self.0.none.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.0.count.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// Somebody computes.
+#[derive(Debug)]
+pub(crate) struct BusyGuard(Arc<Busy>);
+
+impl Drop for BusyGuard {
+    fn drop(&mut self) {
+        self.0.less();
+    }
+}
+
+/// It waits, and nobody has woken it since it was polled last.
+const WAITING: u8 = 0;
+/// It has been woken and not been polled since; one of the busy.
+const RUNNABLE: u8 = 1;
+/// It has ended or been dropped; who wakes it now, wakes nothing.
+const DONE: u8 = 2;
+
+/// The waker of a piece of work.
+struct TaskWaker {
+    busy: Arc<Busy>,
+    state: AtomicU8,
+    /// Wakes the task that the work is part of.
+    task: AtomicWaker,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Counted before anybody can see it, so that the count never falls too low.
+        self.busy.more();
+        let woken =
+            self.state
+                .compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);
+        if woken.is_err() {
+            self.busy.less();
+        }
+        self.task.wake();
+    }
+}
+
+/// Work that is watched.
+pub(crate) struct Watched<F> {
+    ticket: Arc<TaskWaker>,
+    waker: Waker,
+    work: Pin<Box<F>>,
+}
+
+impl<F: Future<Output = ()>> Future for Watched<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.ticket.task.register(context.waker());
+        if this.ticket.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
+            // The runtime polls of its own accord.
+            this.ticket.busy.more();
+        }
+        let polled = this
+            .work
+            .as_mut()
+            .poll(&mut Context::from_waker(&this.waker));
+        if polled.is_ready() {
+            this.ticket.end();
+        }
+        this.ticket.busy.less();
+        polled
+    }
+}
+
+impl TaskWaker {
+    fn end(&self) {
+        if self.state.swap(DONE, Ordering::SeqCst) == RUNNABLE {
+            self.busy.less();
+        }
+    }
+}
+
+impl<F> Drop for Watched<F> {
+    fn drop(&mut self) {
+        self.ticket.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use futures::FutureExt;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::clock::{Clock, ManualClock};
+
+    #[tokio::test]
+    async fn work_is_busy_until_it_waits_and_again_when_it_is_woken() {
+        let idle = Idle::default();
+        idle.reached().await;
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let (sleep, next) = (
+            clock.sleep(Duration::from_secs(1)),
+            clock.sleep(Duration::from_secs(9)),
+        );
+        let work = idle.watch(async {
+            sleep.await;
+            next.await;
+        });
+        assert!(idle.reached().now_or_never().is_none());
+        let work = tokio::spawn(work);
+        idle.reached().await;
+        clock.advance(Duration::from_secs(1));
+        // Before the task has had a chance to run.
+        assert!(idle.reached().now_or_never().is_none());
+        idle.reached().await;
+        assert_eq!(clock.sleepers(), 1);
+        clock.advance(Duration::from_secs(9));
+        work.await.unwrap();
+        idle.reached().await;
+    }
+
+    #[tokio::test]
+    async fn work_that_is_dropped_is_no_longer_busy_and_cannot_be_woken() {
+        let idle = Idle::default();
+        let (send, receive) = oneshot::channel::<()>();
+        drop(idle.watch(async {}));
+        idle.reached().await;
+        let mut kept = None;
+        let mut receive = Box::pin(receive);
+        let work = idle.watch(std::future::poll_fn(|context| {
+            kept = Some(context.waker().clone());
+            receive.as_mut().poll(context).map(|_| ())
+        }));
+        let mut work = Box::pin(work);
+        assert!(futures::poll!(work.as_mut()).is_pending());
+        drop(work);
+        kept.unwrap().wake();
+        idle.reached().await;
+        drop(send);
+    }
+}

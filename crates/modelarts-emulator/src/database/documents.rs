@@ -1,0 +1,108 @@
+//! Things that are stored as they are shown: algorithms, their publications, and experiments.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use crate::database::{Database, unreadable, unwritable};
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) id: String,
+    pub(crate) project: String,
+    /// Unique in the project: the name, or what a kind makes of it.
+    pub(crate) name: String,
+    /// As it is shown.
+    pub(crate) value: Value,
+}
+
+impl Record {
+    /// From the columns `id, project, name, value`.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            project: row.get(1)?,
+            name: row.get(2)?,
+            value: serde_json::from_str(row.get_ref(3)?.as_str()?).map_err(unreadable)?,
+        })
+    }
+}
+
+/// All of a kind.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    database: Arc<Database>,
+    kind: &'static str,
+}
+
+impl Documents {
+    pub(crate) fn new(database: &Arc<Database>, kind: &'static str) -> Self {
+        Self {
+            database: Arc::clone(database),
+            kind,
+        }
+    }
+
+    /// Adds one, unless the project has one of this name.
+    pub(crate) fn insert(&self, record: &Record) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+        let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
+                   ON CONFLICT DO NOTHING";
+        let (project, id, name) = (&record.project, &record.id, &record.name);
+        let added = self.database.write(|connection| {
+            connection.execute(sql, params![self.kind, project, id, name, value])
+        })?;
+        Ok(added == 1)
+    }
+
+    pub(crate) fn find(&self, project: &str, id: &str) -> rusqlite::Result<Option<Record>> {
+        let sql = "SELECT id, project, name, value FROM records
+                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row(params![self.kind, project, id], Record::read);
+            found.optional()
+        })
+    }
+
+    /// Puts one in the place of that with its id. False if there is none, or another one has its
+    /// name.
+    pub(crate) fn replace(&self, record: &Record) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+        let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
+                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        let (project, id, name) = (&record.project, &record.id, &record.name);
+        let changed = self.database.write(|connection| {
+            connection.execute(sql, params![self.kind, project, id, name, value])
+        })?;
+        Ok(changed == 1)
+    }
+
+    pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {
+        let sql = "DELETE FROM records WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        let removed = self
+            .database
+            .write(|connection| connection.execute(sql, params![self.kind, project, id]))?;
+        Ok(removed == 1)
+    }
+
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM records WHERE kind = ?1";
+        self.database
+            .write(|connection| connection.execute(sql, [self.kind]))
+            .map(|_| ())
+    }
+
+    /// Those of a project, in the order of their creation.
+    pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Record>> {
+        let sql = "SELECT id, project, name, value FROM records
+                   WHERE kind = ?1 AND project = ?2 ORDER BY number";
+        self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let rows = select.query_map([self.kind, project], Record::read)?;
+            rows.collect()
+        })
+    }
+}

@@ -1,0 +1,525 @@
+//! What was acknowledged is there after the end of the process, however it ended.
+//!
+//! Everything is in one SQLite file, or in memory where no directory was given. Changes of the file
+//! are executed at once and committed together, by a thread, as fast as it can: whoever answers
+//! waits for [`Database::written`] first, so nobody is told of anything that could still be lost.
+//! The write-ahead log keeps it through the death of the process; a power failure may cost the last
+//! moments. In memory there is no disk to wait for: each change commits itself.
+
+pub(crate) mod documents;
+pub(crate) mod error;
+mod migrations;
+pub(crate) mod quotas;
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use parking_lot::{Condvar, Mutex};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use tokio::sync::watch;
+
+use crate::{
+    api::error::ApiError,
+    database::error::DatabaseError,
+    database::migrations::{MIGRATIONS, Migration},
+};
+
+/// In KiB. Bounds the memory; the system caches the file anyway.
+const CACHE: i64 = 16 * 1024;
+/// In pages. Each checkpoint syncs the disk, so it is better to have few.
+const CHECKPOINT: i64 = 4000;
+
+/// The state of one emulator.
+pub(crate) struct Database {
+    shared: Arc<Shared>,
+    /// None in memory, where each change commits itself.
+    committer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    in_memory: bool,
+    /// Rings when there is something to commit, or nothing will come any more.
+    work: Condvar,
+    /// The number of changes that were executed.
+    executed: AtomicU64,
+    progress: watch::Sender<Progress>,
+}
+
+struct Inner {
+    /// Nothing after the end.
+    connection: Option<Connection>,
+    closing: bool,
+}
+
+/// How far the disk has got.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    /// The number of changes that are on disk.
+    committed: u64,
+    /// From here on nothing is stored any more.
+    failure: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens the file, and makes it if need be. Without a path, it is in memory. A file of an
+    /// earlier layout gets the layout of today.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
+        Self::open_with(path, MIGRATIONS)
+    }
+
+    fn open_with(path: Option<&Path>, migrations: &[Migration]) -> Result<Self, DatabaseError> {
+        let connection = match path {
+            None => Connection::open_in_memory()?,
+            Some(path) => {
+                // Tokens are in it: nobody else is to read it.
+                File::options()
+                    .append(true)
+                    .create(true)
+                    .mode(0o600)
+                    .open(path)
+                    .map_err(DatabaseError::File)?;
+                Connection::open(path)?
+            }
+        };
+        prepare(&connection, migrations).map_err(|error| match error {
+            DatabaseError::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+            {
+                DatabaseError::InUse
+            }
+            error => error,
+        })?;
+        let shared = Arc::new(Shared {
+            inner: Mutex::new(Inner {
+                connection: Some(connection),
+                closing: false,
+            }),
+            in_memory: path.is_none(),
+            work: Condvar::new(),
+            executed: AtomicU64::new(0),
+            progress: watch::Sender::default(),
+        });
+        let committer = if shared.in_memory {
+            None
+        } else {
+            let shared = Arc::clone(&shared);
+            let committer = thread::Builder::new().name("commit".to_owned());
+            let started = committer.spawn(move || shared.commit_all());
+            Some(started.map_err(DatabaseError::File)?)
+        };
+        Ok(Self {
+            shared,
+            committer: Mutex::new(committer),
+        })
+    }
+
+    /// Looks at the state, with all changes so far.
+    pub(crate) fn read<R>(
+        &self,
+        look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let inner = self.shared.inner.lock();
+        look(inner.connection.as_ref().ok_or_else(closed)?)
+    }
+
+    /// Changes the state. After an error nothing more is stored: what has been executed since the
+    /// last commit is undone, whoever waits for it gets the error, and so does all that follows.
+    pub(crate) fn write<R>(
+        &self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let mut inner = self.shared.inner.lock();
+        let connection = inner.connection.as_ref().ok_or_else(closed)?;
+        let changed = begin(connection).and_then(|()| change(connection));
+        if let Err(error) = &changed {
+            self.shared.fail(&mut inner, error);
+        }
+        self.shared.executed.fetch_add(1, Ordering::Release);
+        if self.shared.in_memory {
+            self.shared.commit(&mut inner);
+        } else {
+            self.shared.work.notify_one();
+        }
+        changed
+    }
+
+    /// Waits until all changes that were executed so far will survive.
+    pub(crate) async fn written(&self) -> Result<(), ApiError> {
+        let goal = self.shared.executed.load(Ordering::Acquire);
+        let mut progress = self.shared.progress.subscribe();
+        let there = progress
+            .wait_for(|progress| progress.failure.is_some() || progress.committed >= goal)
+            .await;
+        match there.map(|progress| progress.failure.clone()) {
+            Ok(None) => Ok(()),
+            Ok(Some(failure)) => Err(ApiError::internal(format!(
+                "The state of the emulator cannot be stored: {failure}. Start it again."
+            ))),
+            // The sender lives as long as `self`.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// A value that stays: the stored one, or `new`, which is stored.
+    pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
+        self.write(|connection| {
+            let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
+                          ON CONFLICT (name) DO NOTHING";
+            connection.execute(insert, params![name, new])?;
+            let select = "SELECT value FROM settings WHERE name = ?1";
+            connection.query_row(select, [name], |row| row.get(0))
+        })
+    }
+
+    /// Commits what is left and lets go of the file. Nothing can be read or written afterwards.
+    pub(crate) fn close(&self) {
+        self.shared.inner.lock().closing = true;
+        self.shared.work.notify_one();
+        if let Some(committer) = self.committer.lock().take()
+            && committer.join().is_err()
+        {
+            tracing::error!("the thread that commits has panicked");
+        }
+        self.shared.inner.lock().connection = None;
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn commit_all(&self) {
+        let mut inner = self.inner.lock();
+        loop {
+            let committed = self.progress.borrow().committed;
+            if self.executed.load(Ordering::Acquire) > committed {
+                self.commit(&mut inner);
+            } else if inner.closing {
+                return;
+            } else {
+                self.work.wait(&mut inner);
+            }
+        }
+    }
+
+    /// Commits all changes that were executed so far.
+    fn commit(&self, inner: &mut Inner) {
+        let executed = self.executed.load(Ordering::Acquire);
+        if let Some(connection) = &inner.connection
+            && let Err(error) = end(connection)
+        {
+            self.fail(inner, &error);
+        }
+        self.progress
+            .send_modify(|progress| progress.committed = executed);
+    }
+
+    fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
+        tracing::error!(%error, "the state cannot be stored");
+        // Closing it undoes what is not committed.
+        inner.connection = None;
+        self.progress
+            .send_modify(|progress| progress.failure = Some(error.to_string().into()));
+    }
+}
+
+fn closed() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE),
+        Some("the database is closed".to_owned()),
+    )
+}
+
+fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    if connection.is_autocommit() {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+    }
+    Ok(())
+}
+
+fn end(connection: &Connection) -> rusqlite::Result<()> {
+    if !connection.is_autocommit() {
+        connection.prepare_cached("COMMIT")?.execute([])?;
+    }
+    Ok(())
+}
+
+/// Takes the file for this process alone, checks it, and gives it the layout of today: all of that
+/// in one transaction, or nothing.
+fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
+    connection.set_prepared_statement_cache_capacity(128);
+    connection.busy_timeout(std::time::Duration::ZERO)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
+    // The lock is taken here and, in this mode, never given back.
+    connection.execute_batch("BEGIN EXCLUSIVE")?;
+    let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    // The layout of the file, `user_version`, is the number of migrations since layout 1.
+    let expected = i64::try_from(migrations.len()).unwrap_or(i64::MAX - 1) + 1;
+    let table = "SELECT name FROM sqlite_schema LIMIT 1";
+    let table: Option<String> = connection
+        .query_row(table, [], |row| row.get(0))
+        .optional()?;
+    if table.is_none() && found == 0 {
+        connection.execute_batch(include_str!("schema.sql"))?;
+    } else {
+        let newer = usize::try_from(found - 1).ok();
+        let Some(steps) = newer.and_then(|done| migrations.get(done..)) else {
+            return Err(DatabaseError::Version { found, expected });
+        };
+        check(connection)?;
+        for (step, from) in steps.iter().zip(found..) {
+            step(connection).map_err(|error| DatabaseError::Migration {
+                from,
+                to: from + 1,
+                error,
+            })?;
+        }
+    }
+    if found != expected {
+        connection.pragma_update(None, "user_version", expected)?;
+    }
+    connection.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// Reads all pages: a page that cannot be read is better found now than in the middle of a job. Two
+/// tenths of a second for 100,000 jobs.
+fn check(connection: &Connection) -> Result<(), DatabaseError> {
+    let checked: rusqlite::Result<String> =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    match checked {
+        Ok(result) if result == "ok" => Ok(()),
+        Ok(damage) => Err(DatabaseError::Damaged(damage)),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            Err(DatabaseError::Damaged(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes and reads that fail are the emulator's own failure.
+impl From<rusqlite::Error> for ApiError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::internal(format!(
+            "The state of the emulator cannot be used: {error}."
+        ))
+    }
+}
+
+/// JSON in a column that cannot be read.
+pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// JSON that cannot be written.
+pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_in_use_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let first = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            Database::open(Some(&path)).unwrap_err().to_string(),
+            "another emulator runs on it: end that one, or choose another data directory"
+        );
+        drop(first);
+        drop(Database::open(Some(&path)).unwrap());
+    }
+
+    /// A file of layout 2, as an emulator has left it.
+    fn layout_2() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "journal_mode", "WAL")
+            .unwrap();
+        connection
+            .execute_batch(include_str!("../../tests/layouts/2.sql"))
+            .unwrap();
+        (directory, path)
+    }
+
+    fn names(database: &Database) -> Vec<String> {
+        let names = database.read(|connection| {
+            let mut select = connection.prepare("SELECT name FROM jobs ORDER BY number")?;
+            let names = select.query_map([], |row| row.get(0))?;
+            names.collect()
+        });
+        names.unwrap()
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_layout_gets_the_new_one_and_no_other_way_leads_back() {
+        let (_directory, path) = layout_2();
+        let step: Migration = |connection| {
+            connection.execute_batch("ALTER TABLE jobs ADD COLUMN colour TEXT NOT NULL DEFAULT ''")
+        };
+        let three = [MIGRATIONS[0], step];
+        for _ in 0..2 {
+            let database = Database::open_with(Some(&path), &three).unwrap();
+            assert_eq!(names(&database), ["plain", "search", "waits"]);
+            let colours = "SELECT count(*) FROM jobs WHERE colour = ''";
+            let count = |connection: &Connection| {
+                connection.query_row(colours, [], |row| row.get::<_, i64>(0))
+            };
+            assert_eq!(database.read(count).unwrap(), 3);
+        }
+        assert_eq!(
+            Database::open_with(Some(&path), &three[..1])
+                .unwrap_err()
+                .to_string(),
+            "it has the layout 3, which is newer than the layout 2 of this emulator: use the version of the emulator that has written it, or a later one, or choose another data directory"
+        );
+        for found in [0, -1] {
+            let connection = Connection::open(&path).unwrap();
+            connection
+                .pragma_update(None, "user_version", found)
+                .unwrap();
+            drop(connection);
+            assert_eq!(
+                Database::open_with(Some(&path), &three)
+                    .unwrap_err()
+                    .to_string(),
+                format!(
+                    "it has the layout {found}, from which no way leads to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_change_of_layout_that_fails_leaves_the_file_as_it_was() {
+        let (_directory, path) = layout_2();
+        let before = std::fs::read(&path).unwrap();
+        let first: Migration = |connection| connection.execute_batch("DROP TABLE jobs");
+        let second: Migration = |connection| {
+            connection.execute_batch("DELETE FROM events; INSERT INTO jobs (name) VALUES ('x')")
+        };
+        let error = Database::open_with(Some(&path), &[MIGRATIONS[0], first, second]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it cannot be changed from the layout 3 to the layout 4, and is as it was: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
+        );
+        assert!(
+            before == std::fs::read(&path).unwrap(),
+            "the file is another"
+        );
+        let database = Database::open_with(Some(&path), &MIGRATIONS[..1]).unwrap();
+        assert_eq!(names(&database), ["plain", "search", "waits"]);
+    }
+
+    #[test]
+    fn garbage_in_the_last_pages_is_found_when_the_file_is_opened() {
+        const PAGE: usize = 4096;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let database = Database::open(Some(&path)).unwrap();
+        for n in 0..100 {
+            let text = "x".repeat(1000);
+            database.setting(&format!("name {n}"), text).unwrap();
+        }
+        drop(database);
+        drop(Database::open(Some(&path)).unwrap());
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 2 * PAGE;
+        bytes[last..].fill(0xa5);
+        std::fs::write(&path, &bytes).unwrap();
+        let error = Database::open(Some(&path)).unwrap_err();
+        assert!(matches!(error, DatabaseError::Damaged(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with("it is damaged: "), "{text}");
+        assert!(
+            text.ends_with(". Put a copy of it in its place, or delete it and lose the jobs in it"),
+            "{text}"
+        );
+        assert!(
+            bytes == std::fs::read(&path).unwrap(),
+            "the file is another"
+        );
+    }
+
+    /// After a failure nobody is told that something is stored, and what was stored stays.
+    #[tokio::test]
+    async fn a_failure_is_told_to_whoever_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let database = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            database.setting("name", "first".to_owned()).unwrap(),
+            "first"
+        );
+        database.written().await.unwrap();
+        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
+        assert!(wrong.is_err());
+        let error = database.written().await.unwrap_err();
+        assert_eq!(error.status, 500);
+        assert!(database.setting("name", "second".to_owned()).is_err());
+        drop(database);
+        let database = Database::open(Some(&path)).unwrap();
+        assert_eq!(
+            database.setting("name", "third".to_owned()).unwrap(),
+            "first"
+        );
+    }
+
+    #[test]
+    fn changes_in_memory_are_committed_before_write_returns() {
+        let database = Database::open(None).unwrap();
+        for n in 0..100 {
+            database
+                .setting(&format!("name {n}"), "value".to_owned())
+                .unwrap();
+            let written = database.written().now_or_never();
+            assert!(matches!(written, Some(Ok(()))), "change {n}: {written:?}");
+        }
+        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
+        assert!(wrong.is_err());
+        let error = database.written().now_or_never().unwrap().unwrap_err();
+        assert_eq!(error.status, 500);
+        assert!(database.setting("name", "later".to_owned()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_the_tokens() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let _database = Database::open(Some(&path)).unwrap();
+        for file in ["state.sqlite3", "state.sqlite3-wal"] {
+            let metadata = std::fs::metadata(directory.path().join(file)).unwrap();
+            assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
+        }
+    }
+}

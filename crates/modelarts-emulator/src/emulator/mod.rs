@@ -1,0 +1,201 @@
+//! The running emulator. `builder` starts it, `stored_job` reads what it has stored.
+
+pub(crate) mod builder;
+pub(crate) mod error;
+pub(crate) mod stored_job;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use crate::{
+    emulator::error::WaitError,
+    execution::seeds::{SeedError, Seeds},
+    job::state::StopReason,
+    runner::process::{python, watchdog::Watchdog},
+    server::router,
+    state::EmulatorState,
+    store::Job,
+    traffic::{counts::RequestCount, faults::Faults, request_log::LoggedRequest},
+};
+
+/// A running emulator.
+///
+/// Dropping it ends it at once: its jobs' processes are killed. [`shutdown`](Self::shutdown) gives
+/// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
+/// watchdog process kills them and removes the temporary directory.
+pub struct Emulator {
+    pub(crate) state: Arc<EmulatorState>,
+    url: String,
+    obs_root: PathBuf,
+    data_dir: PathBuf,
+    server: JoinHandle<()>,
+    _temporary: Option<TempDir>,
+    /// Of an emulator whose jobs are simulated; a process runner has its own.
+    _watchdog: Option<Watchdog>,
+}
+
+impl fmt::Debug for Emulator {
+    /// Without its secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emulator")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Emulator {
+    /// Where it listens, `http://127.0.0.1:<port>`, without a slash at the end.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The id of the first user's project.
+    #[must_use]
+    pub fn project_id(&self) -> &str {
+        &self.state.accounts.user(0).project_id
+    }
+
+    /// The access key of the first user.
+    #[must_use]
+    pub fn access_key(&self) -> &str {
+        &self.state.accounts.user(0).access_key
+    }
+
+    /// The secret key of the first user. Worth something to this emulator only.
+    #[must_use]
+    pub fn secret_key(&self) -> &str {
+        &self.state.accounts.user(0).secret_key
+    }
+
+    /// The routes that the emulator serves, to be called in-process without a socket, for example
+    /// with tower's `oneshot`. Requests are answered as over the socket, so they need the same
+    /// headers: `Host` must name [`url`](Self::url)'s address. A fault that cuts the connection
+    /// before the answer cannot cut here: it answers 503 without a body.
+    pub fn router(&self) -> axum::Router {
+        router::router(Arc::clone(&self.state))
+    }
+
+    /// The directory in which `obs://bucket/key` is `bucket/key`.
+    #[must_use]
+    pub fn obs_root(&self) -> &Path {
+        &self.obs_root
+    }
+
+    /// The directory of the jobs: worker 0 of a job has `jobs/<id>/worker-0`.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The answers that are to go wrong; the same queue as `/_emulator/faults`.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.state.faults
+    }
+
+    /// What became of the requests, by operationId; all modelled operations are there.
+    #[must_use]
+    pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
+        self.state.request_counts.all()
+    }
+
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns
+    /// when the jobs have done all that was due. On the way it stops wherever something is due, so
+    /// that everything happens at its own time: hours of simulated jobs pass in one call. What
+    /// processes do takes real time, and no clock waits for it. False if the clock cannot be moved.
+    pub async fn advance(&self, duration: Duration) -> bool {
+        self.state.advance(duration).await
+    }
+
+    /// Puts jobs with a past there, all or none, and gives their ids.
+    ///
+    /// # Errors
+    /// A sentence, if a member breaks a rule or a name or an id is taken.
+    pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
+        seeds.create_jobs(&self.state, false).await
+    }
+
+    /// The last 256 requests for operations, the oldest first.
+    #[must_use]
+    pub fn last_requests(&self) -> Vec<LoggedRequest> {
+        self.state.request_log.all()
+    }
+
+    /// The python3 that runs boot files, if there is one on the PATH.
+    pub async fn python3() -> Option<PathBuf> {
+        python::python3().await.map(Path::to_owned)
+    }
+
+    /// Waits until a job is in `phase`, for example `Running`.
+    ///
+    /// # Errors
+    /// If there is no such job, or it can no longer get there because it has ended.
+    pub async fn wait_for(&self, job_id: &str, phase: &str) -> Result<(), WaitError> {
+        let look = |job: Option<&Job>| match job {
+            None => Some(Err(WaitError::NoSuchJob)),
+            Some(job) if job.state.phase() == phase => Some(Ok(())),
+            Some(job) if job.state.is_final() => Some(Err(WaitError::Ended {
+                phase: job.state.phase(),
+            })),
+            Some(_) => None,
+        };
+        self.state.store.wait(job_id, look).await
+    }
+
+    /// Waits until nothing will happen to a job any more: its processes have gone, its last event
+    /// is written. Also if there is no such job, or no longer.
+    pub async fn wait_until_settled(&self, job_id: &str) {
+        let look = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        self.state.store.wait(job_id, look).await;
+    }
+
+    /// Waits until there is no such job.
+    pub async fn wait_until_gone(&self, job_id: &str) {
+        self.state
+            .store
+            .wait(job_id, |job| job.is_none().then_some(()))
+            .await;
+    }
+
+    /// Ends the emulator: no more requests, SIGTERM to the processes of its jobs, SIGKILL after
+    /// the grace of its [`Timing`](crate::clock::timing::Timing), in real time. Returns when they
+    /// have gone.
+    pub async fn shutdown(mut self) {
+        self.state.closing.send_replace(true);
+        // An error would be the panic of a connection, which has been reported.
+        let _ = (&mut self.server).await;
+        self.state.store.ask_all_to_stop(StopReason::Shutdown);
+        let mut work = self.state.take_tasks();
+        let mut ended = async || while work.join_next().await.is_some() {};
+        if tokio::time::timeout(self.state.timing.grace, ended())
+            .await
+            .is_err()
+        {
+            self.state.copy_cancellation.cancel();
+            self.state.runner.kill_all();
+            let _ = tokio::time::timeout(AFTER_KILL, ended()).await;
+        }
+    }
+}
+
+/// How long a shutdown waits for processes that have been killed.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.server.abort();
+        // Dropped tasks leave their process groups to the next line.
+        self.state.take_tasks().abort_all();
+        self.state.copy_cancellation.cancel();
+        self.state.runner.kill_all();
+        // The next emulator on this directory need not wait for the last of those tasks.
+        self.state.store.database.close();
+    }
+}

@@ -1,0 +1,79 @@
+//! The stored state, for tests that compare what a client was told with it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::{emulator::Emulator, runner::Worker};
+
+/// A job as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredJob {
+    /// The id.
+    pub id: String,
+    /// The name, unique in the project.
+    pub name: String,
+    /// The phase, for example `Running`.
+    pub phase: &'static str,
+    /// The names of the tasks, `worker-0` and so on.
+    pub tasks: Vec<String>,
+    /// When the job reached its final phase, to the second.
+    pub ended: Option<SystemTime>,
+    /// True when nothing will happen to the job any more: the last event is written.
+    pub settled: bool,
+    /// True when a deletion was acknowledged. Answers no longer show the job.
+    pub deleted: bool,
+    /// The messages of the events, in the order in which they were written.
+    pub events: Vec<String>,
+}
+
+impl Emulator {
+    /// The ids of all jobs of all projects, in the order of creation.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub fn stored_ids(&self) -> io::Result<Vec<String>> {
+        self.state.store.ids().map_err(io::Error::other)
+    }
+
+    /// The job of this id, or `None` if there is none.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub fn stored_job(&self, id: &str) -> io::Result<Option<StoredJob>> {
+        let stored = self.state.store.read(id, |job| StoredJob {
+            id: job.id.clone(),
+            name: job.request.name.clone(),
+            phase: job.state.phase(),
+            tasks: job.tasks().collect(),
+            ended: job.ended.map(SystemTime::from),
+            settled: job.settled,
+            deleted: job.deleted,
+            events: Vec::new(),
+        });
+        let Some(mut job) = stored else {
+            return Ok(None);
+        };
+        let events = self.state.store.events(id);
+        let events = events.map_err(|error| io::Error::other(format!("{error:?}")))?;
+        job.events = events
+            .into_iter()
+            .map(|event| event.kind.message(self.state.wording))
+            .collect();
+        Ok(Some(job))
+    }
+
+    /// The log of a task of a job, given by its rank, as far as it is written.
+    ///
+    /// # Errors
+    /// If there is no such job or task, or the file cannot be read.
+    pub async fn stored_log(&self, id: &str, task: u32) -> io::Result<Vec<u8>> {
+        let request = self.state.store.read(id, |job| Arc::clone(&job.request));
+        let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let worker = Worker::all(id, &request).nth(task as usize);
+        let worker = worker.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let tail = self.state.runner.log_tail(worker, u64::MAX).await?;
+        Ok(tail.map_or_else(Vec::new, |tail| tail.content))
+    }
+}

@@ -1,0 +1,256 @@
+//! The end of a job: its outputs and logs are uploaded, its last events are written, and a deleted
+//! job is removed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    catalog::quirks::AutoStopped,
+    clock::Timestamp,
+    execution::driver::{Driver, Ending},
+    job::{
+        event::EventKind,
+        request::LogExport,
+        state::{State, StopReason},
+    },
+    state::EmulatorState,
+    store::RecordEnd,
+};
+
+impl Driver {
+    /// From the end of the code to the last event.
+    pub(super) async fn finish(&mut self, ending: Ending) {
+        let timing = self.state.timing.clone();
+        if let Ending::Stopped(StopReason::Shutdown, _) = ending {
+            return;
+        }
+        let ran = self.state.store.read(&self.id, |job| job.started.is_some()) == Some(true);
+        if ran {
+            self.wait_unless_hurried(timing.before_upload).await;
+            if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
+                // The next emulator runs it again, as if it had not ended.
+                return;
+            }
+            self.clear_scratch().await;
+        }
+        let (mut state, kind) = match &ending {
+            Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
+            Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
+                self.wait_unless_hurried(timing.after_upload).await;
+                self.note_termination();
+                (State::Failed, Some(EventKind::Failed))
+            }
+            Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
+                let cause = cause.clone();
+                (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
+            }
+            Ending::PrepareTimedOut => (State::CreateFailed, Some(EventKind::PrepareTimedOut)),
+            Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
+            // If it was asked to stop at the same moment, that is seen below.
+            Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
+            Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
+                let state = match self.state.quirks.auto_stopped {
+                    AutoStopped::Terminated => State::Terminated,
+                    AutoStopped::Failed => State::Failed,
+                };
+                (state, stop_event(*why))
+            }
+            Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
+        };
+        if state != State::CreateFailed {
+            self.wait_unless_hurried(timing.finishing).await;
+        }
+        self.slot = None;
+        let now = self.now();
+        self.state.store.update(&self.id, |job| {
+            let mut kind = kind;
+            // Terminated by somebody while the outputs were on their way.
+            if job.state == State::Terminating {
+                state = State::Terminated;
+                kind = job.stop_reason().and_then(stop_event);
+            }
+            if let Some(record) = job.records.last_mut()
+                && record.end.is_none()
+            {
+                record.end = Some(record_end(&ending, now));
+            }
+            if let (State::Failed, Ending::Exited(failure)) = (state, &ending) {
+                job.failure.clone_from(failure);
+            }
+            if let Some(kind) = kind {
+                job.note(kind, now);
+            }
+            job.advance(state, now);
+        });
+        if ran {
+            self.wait_unless_hurried(timing.billing).await;
+            if !self.is_hurried() {
+                self.note(EventKind::Billed);
+            }
+        }
+    }
+
+    pub(super) fn note_termination(&self) {
+        let job = format!("modelarts-job-{}", self.id);
+        self.note(EventKind::TerminateJob { job });
+    }
+
+    /// Waits after the end of the code: only a deletion or the end of the emulator cuts it short.
+    pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
+        let sleep = self.state.clock.sleep(duration);
+        let mut requests = self.stop.clone();
+        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::in_a_hurry));
+        tokio::select! {
+            _ = hurry => {}
+            () = sleep => {}
+        }
+    }
+
+    fn is_hurried(&self) -> bool {
+        self.stop.borrow().is_some_and(StopReason::in_a_hurry)
+    }
+
+    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their
+    /// own: they say which outputs are not complete. False if it was interrupted.
+    pub(crate) async fn upload(&self) -> bool {
+        let interrupt = self.state.copy_cancellation.child_token();
+        let outputs = self
+            .within_grace(
+                &self.upload_end,
+                &interrupt,
+                self.upload_outputs(&interrupt),
+            )
+            .await;
+        let interrupt = self.state.copy_cancellation.child_token();
+        let logs = self
+            .within_grace(&self.export_end, &interrupt, self.export_logs(&interrupt))
+            .await;
+        outputs && logs
+    }
+
+    async fn upload_outputs(&self, interrupt: &CancellationToken) {
+        let runner = Arc::clone(&self.state.runner);
+        for worker in &self.workers {
+            let task = worker.task();
+            for (index, output) in worker.request.outputs.iter().enumerate() {
+                let (parameter, task) = (output.name.clone(), task.clone());
+                self.note(EventKind::OutputUploading {
+                    task: task.clone(),
+                    parameter: parameter.clone(),
+                });
+                let begin = self.now();
+                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                let result = upload.await;
+                let seconds = self.now().seconds_since(begin);
+                match result {
+                    Ok(()) => self.note(EventKind::OutputUploaded {
+                        task,
+                        seconds,
+                        parameter,
+                    }),
+                    // The catalogue has no text for it.
+                    Err(error) => {
+                        tracing::warn!(job = self.id, output = parameter, %error, "an output is not uploaded");
+                        if interrupt.is_cancelled() {
+                            let line = format!(
+                                "[ModelArts Service Log] output {parameter}: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+                            );
+                            // It has been said above.
+                            let _ = runner.write_log(worker.clone(), line).await;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Scratch directories are emptied when the job ends, and not before it runs again in its
+    /// place.
+    pub(crate) async fn clear_scratch(&self) {
+        for worker in &self.workers {
+            if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
+                tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
+            }
+        }
+    }
+
+    /// Copies the logs to where the job wants them kept, if it does.
+    pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
+        for worker in &self.workers {
+            let LogExport::To(path) = &worker.request.log_export else {
+                continue;
+            };
+            let runner = &self.state.runner;
+            let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
+            match export.await {
+                // Nothing has been written so far.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+fn stop_event(why: StopReason) -> Option<EventKind> {
+    match why {
+        StopReason::ByUser => Some(EventKind::StoppedByUser),
+        StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
+        // Its event is written when the deletion is asked for.
+        StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
+    }
+}
+
+pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
+    let (reason, task) = match ending {
+        Ending::Exited(Some(failure)) | Ending::Stopped(_, Some(failure)) => (
+            format!("exit with {}", failure.exit_code),
+            Some(failure.task.clone()),
+        ),
+        Ending::Exited(None) => ("job completed".to_owned(), None),
+        Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
+        Ending::Preempted => ("preempted".to_owned(), None),
+        Ending::Stopped(_, None)
+        | Ending::PrepareTimedOut
+        | Ending::Unprepared(_)
+        | Ending::PreCheckFailed(_)
+        | Ending::NoNodes => ("terminated".to_owned(), None),
+    };
+    RecordEnd {
+        at,
+        reason,
+        task,
+        recover: None,
+    }
+}
+
+/// Removes a deleted job once it is settled.
+pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
+    state
+        .store
+        .wait(&id, |job| job.is_none_or(|job| job.settled).then_some(()))
+        .await;
+    let mut closing = state.closing.subscribe();
+    tokio::select! {
+        () = state.clock.sleep(state.timing.deleting) => {}
+        // Its directory stays where it is.
+        _ = closing.wait_for(|closing| *closing) => return,
+    }
+    purge(&state, &id).await;
+}
+
+/// Removes all that is stored of a settled job.
+pub(crate) async fn purge(state: &EmulatorState, id: &str) {
+    state.runner.remove(id.to_owned()).await;
+    let tasks: Vec<String> = state
+        .store
+        .read(id, |job| job.tasks().collect())
+        .unwrap_or_default();
+    for task in tasks {
+        state.metrics.remove(&format!("modelarts-job-{id}-{task}"));
+    }
+    state.store.remove(id);
+}

@@ -1,0 +1,259 @@
+//! The life of a job: from Creating through the queue and its runs to the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{
+    catalog::quirks::Preempted,
+    execution::{
+        driver::{Driver, Ending, stop_request},
+        finish::record_end,
+    },
+    job::{
+        event::EventKind,
+        request::JobRequest,
+        state::{RestartOn, State, StopReason},
+    },
+    scheduler::{NodeRequest, QueueSlot},
+    state::EmulatorState,
+    store::{Job, RecordEnd},
+};
+
+/// How often a job may run again after a failure.
+#[derive(Clone, Copy, Debug)]
+struct Restarts {
+    left: u32,
+    /// Not only when a node dies, also when the code fails.
+    on_exit: bool,
+}
+
+impl Restarts {
+    /// "Consecutive" is documented for unconditional restarts; on one machine all are.
+    const UNCONDITIONAL: u32 = 3;
+
+    /// What is left of what the request allows, after `used` of them.
+    fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
+        let retry = request.retry;
+        let allowed = match (retry.unconditional, retry.times) {
+            (true, 0) => Self::UNCONDITIONAL,
+            (true, times) => times.min(Self::UNCONDITIONAL),
+            (false, times) => times,
+        };
+        let on_exit = retry.unconditional || on == RestartOn::AnyFailure;
+        Self {
+            left: allowed.saturating_sub(used),
+            on_exit,
+        }
+    }
+}
+
+/// How a job comes to its nodes and to the start of its code.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// From Creating on: nothing of it can lie in its directories. If not, it is in the queue.
+    first: bool,
+    /// It has run before: it goes before others, and does not wait for ever.
+    requeued: bool,
+}
+
+/// The nodes that a job needs of its pool.
+pub(crate) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
+    NodeRequest {
+        job: job.id.clone(),
+        pool: job.request.pool_id.clone().unwrap_or_default(),
+        nodes: job.request.node_count,
+        priority: job.priority,
+        preemptible: job.preemptible,
+        requeued,
+    }
+}
+
+/// Drives the job until nothing will happen to it any more. `slot` is its place in the queue.
+pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
+    let Some(mut driver) = Driver::new(&state, &id, Some(slot)) else {
+        return;
+    };
+    // An earlier process may have left it in the queue, before its first run or after it.
+    let look = |job: &Job| (job.state, job.started.is_some(), job.restarts);
+    let Some((phase, ran, used)) = state.store.read(&id, look) else {
+        return;
+    };
+    let mut restarts = Restarts::of(&driver.request, state.restart_on, used);
+    let mut round = Round {
+        first: phase == State::Creating,
+        requeued: ran,
+    };
+    let ending = loop {
+        let ending = match driver.run_round(round).await {
+            Ok(ending) => ending,
+            Err(stop) => stop.into(),
+        };
+        round = Round {
+            first: false,
+            requeued: true,
+        };
+        if !driver.requeue(&ending, &mut restarts).await {
+            break ending;
+        }
+    };
+    driver.finish(ending).await;
+    state.store.update(&id, |job| job.settled = true);
+}
+
+/// Holds a seeded job in its state until a request stops or deletes it.
+pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
+    let Some(mut driver) = Driver::new(&state, &id, None) else {
+        return;
+    };
+    let why = stop_request(&mut driver.stop.clone()).await;
+    driver.finish(Ending::Stopped(why, None)).await;
+    state.store.update(&id, |job| job.settled = true);
+}
+
+impl Driver {
+    /// From Creating, or from the queue, to the end of the code. An error is a request to stop
+    /// that came before the code was started.
+    async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
+        let timing = self.state.timing.clone();
+        let before = self.state.store.read(&self.id, |job| job.records.len());
+        for worker in &mut self.workers {
+            worker.run = before.unwrap_or_default();
+        }
+        if round.first {
+            self.pause(timing.creating).await?;
+            let runner = &self.state.runner;
+            if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
+                return Ok(Ending::PrepareTimedOut);
+            }
+            self.advance(State::Queuing, EventKind::Queuing)?;
+        }
+        self.pause(timing.queuing).await?;
+        if !self.wait_for_nodes(round.requeued).await? {
+            return Ok(Ending::NoNodes);
+        }
+        if let Err(ending) = self.prepare(round.first).await {
+            return Ok(ending);
+        }
+        self.pause(timing.starting).await?;
+        self.advance(State::Running, EventKind::Running)?;
+        if !self.limit_is_set
+            && let Some(limit) = self.request.auto_stop()
+        {
+            self.limit_is_set = true;
+            // The limit counts from the first Running, also on a clock that leaps.
+            let ran = if round.requeued {
+                self.time_since_start()
+            } else {
+                Duration::ZERO
+            };
+            *self.time_limit.lock() = self.state.clock.sleep(limit.saturating_sub(ran));
+        }
+        self.pause(timing.first_step).await?;
+        Ok(self.run_code().await)
+    }
+
+    /// How long ago the job ran first.
+    fn time_since_start(&self) -> Duration {
+        let started = self.state.store.read(&self.id, |job| job.started).flatten();
+        started.map_or(Duration::ZERO, |started| self.now().since(started))
+    }
+
+    /// Waits for the nodes. False if a job that runs again has waited too long, or there is no such
+    /// pool any more.
+    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
+        let pool = self.request.pool_id.as_deref().unwrap_or_default();
+        if !self.state.scheduler.has_pool(pool) {
+            tracing::warn!(
+                job = self.id,
+                pool,
+                "its pool has gone since the last start"
+            );
+            return Ok(false);
+        }
+        if self.slot.is_none() {
+            let request = self
+                .state
+                .store
+                .read(&self.id, |job| node_request(job, requeued));
+            let request = request.ok_or(StopReason::Deleted)?;
+            self.slot = Some(self.state.scheduler.enqueue(request));
+        }
+        let mut requests = self.stop.clone();
+        let Some(slot) = &mut self.slot else {
+            return Ok(true);
+        };
+        if slot.has_nodes() {
+            return Ok(true);
+        }
+        let limit = if requeued {
+            self.state.clock.sleep(self.state.timing.requeue)
+        } else {
+            Box::pin(std::future::pending())
+        };
+        tokio::select! {
+            biased;
+            stop = stop_request(&mut requests) => Err(stop),
+            () = slot.wait_for_nodes() => Ok(true),
+            () = limit => Ok(false),
+        }
+    }
+
+    /// Puts the job back into the queue if it may run again. False if it may not.
+    async fn requeue(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
+        let preempted = match ending {
+            Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
+            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
+            Ending::Preempted if self.state.quirks.preempted == Preempted::Pending => true,
+            _ => return false,
+        };
+        // Nothing was made where nothing ran.
+        if !matches!(ending, Ending::PreCheckFailed(_)) {
+            if !preempted {
+                self.wait_unless_hurried(self.state.timing.before_upload)
+                    .await;
+            }
+            if !self.upload().await {
+                return false;
+            }
+        }
+        let now = self.now();
+        let back = self.state.store.update(&self.id, |job| {
+            let queued = job.state == State::Queuing || job.advance(State::Queuing, now);
+            if job.stop_reason().is_some() || !queued {
+                return false;
+            }
+            if let Some(record) = job.records.last_mut()
+                && record.end.is_none()
+            {
+                record.end = Some(RecordEnd {
+                    recover: Some(match ending {
+                        Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
+                        _ => "job_reschedule".to_owned(),
+                    }),
+                    ..record_end(ending, now)
+                });
+            }
+            job.note(
+                if preempted {
+                    EventKind::Preempted
+                } else {
+                    EventKind::Restarted
+                },
+                now,
+            );
+            job.note(EventKind::Queuing, now);
+            job.schedule_count += 1;
+            job.restarts += u32::from(!preempted);
+            true
+        });
+        if back != Some(true) {
+            return false;
+        }
+        if !preempted {
+            restarts.left -= 1;
+        }
+        // Others may have the nodes meanwhile.
+        self.slot = None;
+        true
+    }
+}

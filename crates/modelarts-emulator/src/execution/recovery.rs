@@ -1,0 +1,64 @@
+//! Jobs that an earlier process has left: what becomes of them at the next start.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::Timestamp,
+    execution::{finish, lifecycle},
+    job::{event::EventKind, state::State},
+    state::EmulatorState,
+    store::RecordEnd,
+};
+
+/// Goes on with all jobs that have not come to their end. Their processes have been ended.
+pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
+    let now = Timestamp::now(state.clock.as_ref());
+    for id in state.store.open()? {
+        let mut held = false;
+        let continued = state.store.update(&id, |job| {
+            match job.state {
+                // The machine has failed, and not the code: the job is scheduled again.
+                State::Running if !job.standing => {
+                    if let Some(record) = job.records.last_mut() {
+                        record.end.get_or_insert(RecordEnd {
+                            at: now.whole_second(),
+                            reason: "node fault".to_owned(),
+                            task: None,
+                            recover: Some("job_reschedule_with_taint".to_owned()),
+                        });
+                    }
+                    job.advance(State::Queuing, now);
+                    job.note(EventKind::Restarted, now);
+                    job.note(EventKind::Queuing, now);
+                    job.schedule_count += 1;
+                }
+                State::Terminating if !job.standing || job.deleted => {
+                    if !job.deleted {
+                        job.note(EventKind::StoppedByUser, now);
+                    }
+                    job.advance(State::Terminated, now);
+                }
+                _ => {}
+            }
+            job.settled = job.state.is_final();
+            if job.standing && !job.settled && !job.deleted {
+                held = true;
+                return None;
+            }
+            // Who has only waited so far does not run again.
+            (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
+        });
+        match continued.flatten() {
+            None if held => state.spawn(lifecycle::hold(Arc::clone(state), id)),
+            Some(request) => {
+                let slot = state.scheduler.enqueue(request);
+                state.spawn(lifecycle::drive(Arc::clone(state), id, slot));
+            }
+            None if state.store.read(&id, |job| job.deleted) == Some(true) => {
+                state.spawn(finish::remove_deleted(Arc::clone(state), id));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}

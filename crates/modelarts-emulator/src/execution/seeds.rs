@@ -1,0 +1,480 @@
+//! Seeds: jobs with an invented past, for tests of lists and details.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    accounts::User,
+    clock::Timestamp,
+    execution::{finish, lifecycle},
+    job::{
+        event::{Event, EventKind, Level, Source},
+        request::JobRequest,
+        state::{PHASES, State},
+    },
+    metrics::SERIES,
+    runner::Worker,
+    state::EmulatorState,
+    store::{Job, RecordEnd, TaskFailure},
+    validation::{self, Creation},
+};
+
+/// Jobs to create with a past; read from JSON by [`Seeds::from_json`].
+///
+/// ```json
+/// {"jobs": [
+///   {"name": "old", "phase": "Failed", "exit_code": 2, "created": "2026-01-15T08:30:00Z"},
+///   {"name": "many-{n}", "count": 1000},
+///   {"name": "now", "phase": "Running", "logs": {"worker-0": "step 1\n"}}
+/// ]}
+/// ```
+///
+/// | member | if left out | |
+/// |---|---|---|
+/// | `name` | that of `job` | must be free; with `count`, `{n}` is 0, 1, … |
+/// | `job` | a command in a custom image | the body of CreateTrainingJob; all its rules apply |
+/// | `count` | 1 | so many, each created a second after the one before |
+/// | `id` | made up | a UUID |
+/// | `user` | the first | the name of a user, for its project |
+/// | `phase` | `Completed` | any of the eight. Jobs that have not ended stay as they are until they are stopped or deleted |
+/// | `created` `started` `ended` | now, then each the one before | RFC 3339, or milliseconds; only what the phase has, in this order, not in the future |
+/// | `exit_code`, `task` | 1, `worker-0` | of a job that Failed |
+/// | `events` | those of the phase | list of `time`, `message`, `level` (`Info`), `source` (`Job`), in the order of time |
+/// | `logs` | none | text by task |
+/// | `metrics` | none | by task and series, a value for each minute, -1 for a gap |
+/// | `tags` | none | |
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seeds {
+    jobs: Vec<Seed>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Seed {
+    name: Option<String>,
+    job: Option<Value>,
+    count: Option<u32>,
+    id: Option<String>,
+    user: Option<String>,
+    phase: Option<String>,
+    created: Option<SeedTime>,
+    started: Option<SeedTime>,
+    ended: Option<SeedTime>,
+    exit_code: Option<i32>,
+    task: Option<String>,
+    events: Option<Vec<SeedEvent>>,
+    logs: BTreeMap<String, String>,
+    metrics: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    tags: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SeedEvent {
+    time: SeedTime,
+    message: String,
+    #[serde(default)]
+    level: Level,
+    #[serde(default)]
+    source: Source,
+}
+
+/// RFC 3339, or milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+struct SeedTime(Timestamp);
+
+impl TryFrom<Value> for SeedTime {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let moment = match &value {
+            Value::String(text) => Timestamp::parse(text),
+            value => value.as_i64().and_then(Timestamp::in_range),
+        };
+        let sentence = || format!("a time is RFC 3339 or milliseconds, not {value}");
+        moment.map(Self).ok_or_else(sentence)
+    }
+}
+
+/// Why jobs cannot be put there. Then none of them is.
+#[derive(Debug)]
+pub struct SeedError(String);
+
+impl fmt::Display for SeedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SeedError {}
+
+/// The most jobs of one seed.
+const MAX_COUNT: u32 = 1_000_000;
+/// So many are put there before those are written.
+const COMMIT_BATCH: usize = 1000;
+
+impl Seeds {
+    /// Reads seeds. Whether they can be put there is seen only by an emulator.
+    ///
+    /// # Errors
+    /// A sentence that names the member and what is wrong with it.
+    pub fn from_json(text: &str) -> Result<Self, SeedError> {
+        serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
+    }
+
+    /// Puts the jobs there, all or none, and gives their ids. With `keep_existing`, jobs whose
+    /// names are taken are there already, and left as they are.
+    pub(crate) async fn create_jobs(
+        &self,
+        state: &Arc<EmulatorState>,
+        keep_existing: bool,
+    ) -> Result<Vec<String>, SeedError> {
+        self.check(state)?;
+        let mut ids = Vec::new();
+        if let Err(error) = self.create_each(state, keep_existing, &mut ids).await {
+            for id in &ids {
+                finish::purge(state, id).await;
+            }
+            return Err(error);
+        }
+        let written = state.store.database.written().await;
+        written.map_err(|error| SeedError(error.message))?;
+        for id in &ids {
+            if state.store.read(id, |job| job.standing) == Some(true) {
+                state.spawn(lifecycle::hold(Arc::clone(state), id.clone()));
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Looks at the first and the last job of each seed, before anything is there.
+    fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
+        let now = Timestamp::now(state.clock.as_ref());
+        for (at, seed) in self.jobs.iter().enumerate() {
+            let count = seed.count.unwrap_or(1);
+            if !(1..=MAX_COUNT).contains(&count) {
+                let sentence = format!(".count must be between 1 and {MAX_COUNT}");
+                return Err(seed_error(at, &sentence));
+            }
+            let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
+            if count > 1 && (seed.id.is_some() || !marked) {
+                let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
+                return Err(seed_error(at, sentence));
+            }
+            for n in [0, count - 1] {
+                let built = seed.build_job(state, n, now);
+                built.map_err(|sentence| seed_error(at, &sentence))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One after the other, because they may be many. `ids` are those of all that was begun, also
+    /// when it fails.
+    async fn create_each(
+        &self,
+        state: &Arc<EmulatorState>,
+        keep_existing: bool,
+        ids: &mut Vec<String>,
+    ) -> Result<(), SeedError> {
+        let now = Timestamp::now(state.clock.as_ref());
+        for (at, seed) in self.jobs.iter().enumerate() {
+            for n in 0..seed.count.unwrap_or(1) {
+                let built = seed.build_job(state, n, now);
+                let job = built.map_err(|sentence| seed_error(at, &sentence))?;
+                let (id, name) = (job.id.clone(), job.request.name.clone());
+                let taken = state.store.is_taken(&job.project, &name);
+                if keep_existing && taken.unwrap_or_default() {
+                    continue;
+                }
+                let refused = |sentence| SeedError(format!("the job {name}: {sentence}"));
+                if state.store.read(&id, |_| ()).is_some() {
+                    let sentence = format!("there is a job with the id {id} already");
+                    return Err(refused(sentence));
+                }
+                ids.push(id);
+                store_job(state, seed, job).await.map_err(refused)?;
+                if ids.len().is_multiple_of(COMMIT_BATCH) {
+                    // Others have their turn, and what waits to be written does not grow.
+                    let written = state.store.database.written().await;
+                    written.map_err(|error| SeedError(error.message))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `sentence` begins with the member behind the place of the seed.
+fn seed_error(at: usize, sentence: &str) -> SeedError {
+    SeedError(format!("jobs[{at}]{sentence}"))
+}
+
+/// Stores a job, its logs and its metrics.
+async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
+    let id = job.id.clone();
+    let request = Arc::clone(&job.request);
+    state
+        .store
+        .insert(job, usize::MAX, false)
+        .map_err(|error| error.message)?;
+    for worker in Worker::all(&id, &request) {
+        if let Some(values) = seed.metrics.get(&worker.task()) {
+            state.metrics.give(&worker.pod(), values.clone());
+        }
+        if let Some(text) = seed.logs.get(&worker.task()) {
+            let written = state.runner.write_log(worker, text.clone()).await;
+            written.map_err(|error| format!("its log cannot be written: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The times of the phases of a job.
+struct SeedTimes {
+    created: Timestamp,
+    started: Option<Timestamp>,
+    ended: Option<Timestamp>,
+}
+
+impl Seed {
+    /// The job with the number `n`. An error begins with the member behind the place of the seed.
+    fn build_job(&self, state: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
+        let phase = self.phase.as_deref().unwrap_or("Completed");
+        if !PHASES.contains(&phase) {
+            return Err(format!(".phase must be one of {}", PHASES.join(", ")));
+        }
+        let times = self.times(phase, n, now)?;
+        let request = self.request(state, n)?;
+        let user = self.user(state)?;
+        let id = match &self.id {
+            None => state.ids.next(),
+            Some(id) => Uuid::parse_str(id).map_err(|_| ".id must be a UUID".to_owned())?,
+        };
+        let mut job = Job::new(id.to_string(), request, times.created);
+        job.project.clone_from(&user.project_id);
+        job.user_id.clone_from(&user.id);
+        job.user_name.clone_from(&user.name);
+        job.tags.clone_from(&self.tags);
+        self.check_tasks(&job)?;
+        self.replay(&mut job, phase, &times)?;
+        if let Some(events) = &self.events {
+            if !events.is_sorted_by_key(|event| event.time.0) {
+                return Err(".events must be in the order of their times".to_owned());
+            }
+            let events = events.iter().map(|event| Event {
+                time: event.time.0,
+                kind: EventKind::Given {
+                    message: event.message.clone(),
+                    level: event.level,
+                    source: event.source,
+                },
+            });
+            job.events = events.collect();
+        }
+        Ok(job)
+    }
+
+    fn user<'a>(&self, state: &'a EmulatorState) -> Result<&'a User, String> {
+        let Some(name) = &self.user else {
+            return Ok(state.accounts.user(0));
+        };
+        let found = state
+            .accounts
+            .users()
+            .iter()
+            .find(|user| user.name == *name);
+        found.ok_or_else(|| format!(".user: there is no user {name}"))
+    }
+
+    fn request(&self, state: &EmulatorState, n: u32) -> Result<JobRequest, String> {
+        let mut body = self.job.clone().unwrap_or_else(|| {
+            json!({
+                "kind": "job",
+                "metadata": {},
+                "algorithm": {"engine": {"image_url": "seeds/image:1"}, "command": "true"},
+                "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+            })
+        });
+        if let Some(name) = &self.name {
+            let name = name.replace("{n}", &n.to_string());
+            let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
+            let metadata = metadata.ok_or(".job.metadata must be an object")?;
+            metadata.insert("name".to_owned(), name.into());
+        } else if self.job.is_none() {
+            return Err(" must have `name` or `job`".to_owned());
+        }
+        let draft = Creation {
+            body: &body,
+            terms: &state.offer,
+            stored: None,
+            is_algorithm: false,
+            may_prioritise: true,
+        };
+        validation::check(&draft)
+            .and_then(|()| JobRequest::read(body.clone()))
+            .map_err(|error| format!(".job: {} {}", error.code, error.message))
+    }
+
+    fn times(&self, phase: &str, n: u32, now: Timestamp) -> Result<SeedTimes, String> {
+        let may_start = [
+            "Running",
+            "Terminating",
+            "Completed",
+            "Failed",
+            "Terminated",
+        ];
+        let must_start = ["Running", "Completed", "Failed"];
+        let may_end = ["Completed", "Failed", "Terminated", "Abnormal"];
+        if self.started.is_some() && !may_start.contains(&phase) {
+            return Err(format!(".started: a job that is {phase} has not run"));
+        }
+        if self.ended.is_some() && !may_end.contains(&phase) {
+            return Err(format!(".ended: a job that is {phase} has not ended"));
+        }
+        if (self.exit_code.is_some() || self.task.is_some()) && phase != "Failed" {
+            return Err(format!(".exit_code: a job that is {phase} has not failed"));
+        }
+        if self
+            .exit_code
+            .is_some_and(|code| !(1..=255).contains(&code))
+        {
+            return Err(".exit_code must be between 1 and 255".to_owned());
+        }
+        // Later jobs of one seed are created later, and must not be of the future.
+        let later = std::time::Duration::from_secs(u64::from(n));
+        let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
+        let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
+        let created =
+            shift(self.created).unwrap_or_else(|| Timestamp::from_millis(now.millis() - before));
+        let started =
+            shift(self.started).or_else(|| must_start.contains(&phase).then_some(created));
+        let ended = shift(self.ended)
+            .or_else(|| may_end.contains(&phase).then(|| started.unwrap_or(created)));
+        for (name, time, least) in [
+            ("created", Some(created), None),
+            ("started", started, Some(created)),
+            ("ended", ended, started.or(Some(created))),
+        ] {
+            let Some(time) = time else { continue };
+            if time > now {
+                return Err(format!(".{name} must not be in the future"));
+            }
+            if least.is_some_and(|least| time < least) {
+                return Err(format!(".{name} must not be before what comes before it"));
+            }
+        }
+        Ok(SeedTimes {
+            created,
+            started,
+            ended,
+        })
+    }
+
+    /// Tasks are those of the job, series are known.
+    fn check_tasks(&self, job: &Job) -> Result<(), String> {
+        let known: Vec<String> = job.tasks().collect();
+        let named = (self.task.iter().map(|task| ("task", task)))
+            .chain(self.logs.keys().map(|task| ("logs", task)))
+            .chain(self.metrics.keys().map(|task| ("metrics", task)));
+        for (member, task) in named {
+            if !known.contains(task) {
+                let known = known.join(", ");
+                return Err(format!(".{member}: {task} is no task of the job: {known}"));
+            }
+        }
+        for (task, series) in &self.metrics {
+            for (name, values) in series {
+                if !SERIES.contains(&name.as_str()) {
+                    let known = SERIES.join(", ");
+                    return Err(format!(".metrics.{task}.{name} is no series: {known}"));
+                }
+                if !values.iter().all(|value| (-1.0..=100.0).contains(value)) {
+                    return Err(format!(".metrics.{task}.{name} must be percent, or -1"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the job through the phases that it has had, with their events.
+    fn replay(&self, job: &mut Job, phase: &str, times: &SeedTimes) -> Result<(), String> {
+        let (created, started) = (times.created, times.started);
+        let ended = times.ended.unwrap_or(created);
+        let tasks: Vec<String> = job.tasks().collect();
+        let exit_code = match phase {
+            "Failed" => self.exit_code.unwrap_or(1),
+            "Terminated" => 143,
+            _ => 0,
+        };
+        let mut reached = true;
+        if phase == "Abnormal" {
+            reached = job.advance(State::CreateFailed, ended);
+            let cause = "seeded".to_owned();
+            job.note(EventKind::CreateFailed { cause }, ended);
+        } else if phase != "Creating" {
+            reached = job.advance(State::Queuing, created);
+            job.note(EventKind::Queuing, created);
+        }
+        if let Some(started) = started {
+            reached &= job.advance(State::Running, started);
+            job.note(EventKind::Running, started);
+            for task in tasks.clone() {
+                job.note(EventKind::TaskStarted { task }, started);
+            }
+        }
+        if started.is_some() && times.ended.is_some() {
+            for task in tasks {
+                job.note(EventKind::TaskFinished { task, exit_code }, ended);
+            }
+        }
+        let last = match phase {
+            "Completed" => Some((
+                State::Completed,
+                EventKind::Completed,
+                "job completed".into(),
+            )),
+            "Failed" => {
+                let task = self.task.clone().unwrap_or_else(|| "worker-0".to_owned());
+                job.failure = Some(TaskFailure { task, exit_code });
+                let reason = format!("exit with {exit_code}");
+                Some((State::Failed, EventKind::Failed, reason))
+            }
+            "Terminating" | "Terminated" => {
+                reached &= job.advance(State::Terminating, started.unwrap_or(created));
+                let reason = format!("exit with {exit_code}");
+                (phase == "Terminated").then_some((
+                    State::Terminated,
+                    EventKind::StoppedByUser,
+                    reason,
+                ))
+            }
+            _ => None,
+        };
+        if let Some((state, kind, reason)) = last {
+            if let Some(record) = job.records.last_mut() {
+                record.end = Some(RecordEnd {
+                    at: ended.whole_second(),
+                    reason,
+                    task: job.failure.as_ref().map(|failure| failure.task.clone()),
+                    recover: None,
+                });
+            }
+            reached &= job.advance(state, ended);
+            job.note(kind, ended);
+        }
+        job.settled = job.state.is_final();
+        job.standing = !job.settled;
+        // The table of phases above and that of the state machine agree.
+        reached
+            .then_some(())
+            .ok_or_else(|| format!(".phase: no way leads to {phase}"))
+    }
+}

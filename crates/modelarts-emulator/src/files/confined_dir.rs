@@ -1,0 +1,554 @@
+//! A directory that nothing leads out of: not `..`, not an absolute path, not a link.
+//!
+//! Two of them exist: the OBS root, and the directory of a worker. All copying goes from the one
+//! into the other through [`copy`].
+//!
+//! The check is against accidents and foreign data, not against the job code itself: that runs
+//! under the same user, and could at any moment replace a directory by a link.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use walkdir::WalkDir;
+
+/// A directory, resolved, with the promise described above.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfinedDir {
+    root: PathBuf,
+    /// Of directories that are made in it.
+    mode: u32,
+}
+
+/// What [`copy`] does with a link that leads out and with what is neither file nor directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnEscape {
+    /// Gives up with an error that names it.
+    Refuse,
+    /// Leaves it out and reports it.
+    Skip,
+}
+
+impl ConfinedDir {
+    /// Makes `root` if it does not exist. What is made is for this user alone.
+    pub(crate) fn create(root: &Path) -> io::Result<Self> {
+        let mode = 0o700;
+        let mut directories = fs::DirBuilder::new();
+        directories.recursive(true).mode(mode).create(root)?;
+        Ok(Self {
+            root: root.canonicalize()?,
+            mode,
+        })
+    }
+
+    /// Directories that are made in it get the mode that the process's umask leaves: whoever may
+    /// look into the root may look into them.
+    pub(crate) fn by_umask(self) -> Self {
+        Self {
+            mode: 0o777,
+            ..self
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where `relative` really is. It must exist, and lie inside.
+    pub(crate) fn existing(&self, relative: &Path) -> io::Result<PathBuf> {
+        let resolved = self.root.join(plain(relative)?).canonicalize()?;
+        self.inside(resolved, relative)
+    }
+
+    /// The directory `relative`, made if need be, each step of the way checked before the next.
+    pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
+        let mut path = self.root.clone();
+        for part in plain(relative)?.components() {
+            path = self.step(&path, part.as_os_str(), relative)?;
+        }
+        Ok(path)
+    }
+
+    /// The directory `name` in `parent`, made if need be. `parent` is resolved and lies inside, and
+    /// so is the result; therefore only a link has to be resolved.
+    fn step(&self, parent: &Path, name: &OsStr, asked: &Path) -> io::Result<PathBuf> {
+        let mut path = parent.join(name);
+        match fs::DirBuilder::new().mode(self.mode).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            path = self.inside(path.canonicalize()?, asked)?;
+        }
+        if path.is_dir() {
+            Ok(path)
+        } else {
+            Err(about(asked, "is in the way and no directory"))
+        }
+    }
+
+    fn inside(&self, resolved: PathBuf, asked: &Path) -> io::Result<PathBuf> {
+        if resolved.starts_with(&self.root) {
+            Ok(resolved)
+        } else {
+            Err(about(
+                asked,
+                "is a link that leads out of its root directory",
+            ))
+        }
+    }
+}
+
+/// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
+/// was left out. Existing files are replaced, never followed; links inside `from` are followed. Parts
+/// of files, which a copy leaves if the emulator is killed, are skipped; they are known by their names.
+///
+/// # Errors
+/// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
+/// have been copied before stay.
+pub(crate) fn copy(
+    (from, from_path): (&ConfinedDir, &Path),
+    (to, to_path): (&ConfinedDir, &Path),
+    stray: OnEscape,
+    interrupt: &CancellationToken,
+) -> io::Result<Vec<String>> {
+    let source = from.existing(from_path)?;
+    let single = !source.is_dir();
+    let mut left_out = Vec::new();
+    // The directories that lead to the current entry, resolved.
+    let mut way = vec![to.directory(to_path)?];
+    let mut walk = WalkDir::new(&source)
+        .follow_links(true)
+        .sort_by_file_name()
+        .into_iter();
+    while let Some(entry) = walk.next() {
+        unless_interrupted(interrupt)?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A link that leads nowhere or round in a circle.
+            Err(error) if error.depth() > 0 => {
+                let text = error.to_string();
+                match stray {
+                    OnEscape::Refuse => return Err(io::Error::other(text)),
+                    OnEscape::Skip => left_out.push(text),
+                }
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let below = match entry.path().strip_prefix(&source) {
+            Ok(below) if single && below.as_os_str().is_empty() => {
+                Path::new(source.file_name().unwrap_or(OsStr::new("file")))
+            }
+            Ok(below) => below,
+            Err(error) => return Err(io::Error::other(error)),
+        };
+        // An entry of a directory inside lies inside, unless it is a link.
+        let leads_out =
+            entry.path_is_symlink() && !entry.path().canonicalize()?.starts_with(&from.root);
+        let objection = if leads_out {
+            Some("is a link that leads out of its root directory")
+        } else if !(entry.file_type().is_dir() || entry.file_type().is_file()) {
+            Some("is neither a file nor a directory")
+        } else {
+            None
+        };
+        if let Some(objection) = objection {
+            if entry.file_type().is_dir() {
+                walk.skip_current_dir();
+            }
+            let error = about(below, objection);
+            match stray {
+                OnEscape::Refuse => return Err(error),
+                OnEscape::Skip => left_out.push(error.to_string()),
+            }
+            continue;
+        }
+        way.truncate(entry.depth().max(1));
+        let (Some(parent), Some(name)) = (way.last(), below.file_name()) else {
+            // The directory itself, which has been made.
+            continue;
+        };
+        let is_part = name.as_bytes().starts_with(PART.as_bytes());
+        if entry.file_type().is_file() && is_part {
+            continue;
+        }
+        if entry.file_type().is_dir() {
+            let directory = to.step(parent, name, &to_path.join(below))?;
+            way.push(directory);
+        } else {
+            copy_file(entry.path(), parent, &parent.join(name), interrupt)?;
+        }
+    }
+    Ok(left_out)
+}
+
+fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
+    if interrupt.is_cancelled() {
+        return Err(io::Error::other("the copy was interrupted"));
+    }
+    Ok(())
+}
+
+/// The names of files that are being copied begin with it.
+const PART: &str = ".copying-";
+/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow disk.
+const PIECE: u64 = 8 << 20;
+/// How old a change has to be so that no other can have the same time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Copies a file, unless its copy is there already. Readers see the old file or the new one, whole.
+///
+/// A copy has the time of the last change of its source, by which it is known the next time; not if
+/// that is so late that the source may change again within the same tick of the file system.
+fn copy_file(
+    from: &Path,
+    directory: &Path,
+    target: &Path,
+    interrupt: &CancellationToken,
+) -> io::Result<()> {
+    let source = fs::metadata(from)?;
+    let changed = source.modified()?;
+    let there = fs::symlink_metadata(target)
+        .ok()
+        .filter(fs::Metadata::is_file);
+    if let Some(there) = there
+        && there.len() == source.len()
+        && there.modified()? == changed
+    {
+        return Ok(());
+    }
+    // Removed when this fails.
+    let mut copy = tempfile::Builder::new()
+        .prefix(PART)
+        .tempfile_in(directory)?;
+    let mut file = fs::File::open(from)?;
+    while io::copy(&mut (&mut file).take(PIECE), copy.as_file_mut())? > 0 {
+        unless_interrupted(interrupt)?;
+    }
+    copy.as_file().set_permissions(source.permissions())?;
+    if changed.elapsed().is_ok_and(|age| age >= SETTLED) {
+        copy.as_file().set_modified(changed)?;
+    }
+    copy.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// `path` without its trailing slashes and dots, if it has no other steps than names.
+fn plain(path: &Path) -> io::Result<PathBuf> {
+    path.components()
+        .filter(|part| !matches!(part, Component::CurDir))
+        .map(|part| match part {
+            Component::Normal(name) => Ok(name),
+            _ => Err(about(path, "leads out of its root directory")),
+        })
+        .collect()
+}
+
+fn about(path: &Path, what: &str) -> io::Error {
+    io::Error::other(format!("'{}' {what}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::time::SystemTime;
+
+    use super::*;
+
+    struct Place {
+        _temp: tempfile::TempDir,
+        outside: PathBuf,
+        inside: ConfinedDir,
+        target: ConfinedDir,
+    }
+
+    fn place() -> Place {
+        let temp = tempfile::tempdir().unwrap();
+        let outside = temp.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("secret"), "secret").unwrap();
+        let inside = ConfinedDir::create(&temp.path().join("inside")).unwrap();
+        let target = ConfinedDir::create(&temp.path().join("target")).unwrap();
+        Place {
+            _temp: temp,
+            outside,
+            inside,
+            target,
+        }
+    }
+
+    fn copy(
+        from: (&ConfinedDir, &Path),
+        to: (&ConfinedDir, &Path),
+        stray: OnEscape,
+    ) -> io::Result<Vec<String>> {
+        super::copy(from, to, stray, &CancellationToken::new())
+    }
+
+    fn refused<T: std::fmt::Debug>(result: io::Result<T>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn dots_and_absolute_paths_do_not_lead_out() {
+        let place = place();
+        for path in ["../outside/secret", "a/../../outside", "/etc/passwd"] {
+            let path = Path::new(path);
+            assert!(
+                refused(place.inside.existing(path)).ends_with("leads out of its root directory")
+            );
+            assert!(
+                refused(place.inside.directory(path)).ends_with("leads out of its root directory")
+            );
+        }
+        assert!(
+            place
+                .inside
+                .directory(Path::new("a/./b/"))
+                .unwrap()
+                .ends_with("inside/a/b")
+        );
+    }
+
+    #[test]
+    fn links_do_not_lead_out_when_reading() {
+        let place = place();
+        let bucket = place.inside.directory(Path::new("bucket")).unwrap();
+        symlink(&place.outside, bucket.join("door")).unwrap();
+        let read = place.inside.existing(Path::new("bucket/door/secret"));
+        assert_eq!(
+            refused(read),
+            "'bucket/door/secret' is a link that leads out of its root directory"
+        );
+        let from = (&place.inside, Path::new("bucket"));
+        let to = (&place.target, Path::new("copy"));
+        assert_eq!(
+            refused(copy(from, to, OnEscape::Refuse)),
+            "'door' is a link that leads out of its root directory"
+        );
+        assert_eq!(
+            copy(from, to, OnEscape::Skip).unwrap(),
+            ["'door' is a link that leads out of its root directory"]
+        );
+        assert!(!place.target.root().join("copy/door").exists());
+    }
+
+    #[test]
+    fn links_do_not_lead_out_when_writing() {
+        let place = place();
+        fs::write(place.inside.root().join("file"), "new").unwrap();
+        symlink(&place.outside, place.target.root().join("door")).unwrap();
+        let from = (&place.inside, Path::new(""));
+        assert_eq!(
+            refused(copy(
+                from,
+                (&place.target, Path::new("door")),
+                OnEscape::Refuse
+            )),
+            "'door' is a link that leads out of its root directory"
+        );
+        // A link in the place of the file is replaced, what it led to is left alone.
+        symlink(
+            place.outside.join("secret"),
+            place.target.root().join("file"),
+        )
+        .unwrap();
+        copy(from, (&place.target, Path::new("")), OnEscape::Refuse).unwrap();
+        assert_eq!(
+            fs::read_to_string(place.outside.join("secret")).unwrap(),
+            "secret"
+        );
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("file")).unwrap(),
+            "new"
+        );
+    }
+
+    #[test]
+    fn trees_and_single_files_are_copied() {
+        let place = place();
+        let deep = place.inside.directory(Path::new("data/a/b")).unwrap();
+        fs::write(deep.join("x"), "1").unwrap();
+        symlink(deep.join("x"), deep.join("same")).unwrap();
+        copy(
+            (&place.inside, Path::new("data")),
+            (&place.target, Path::new("in")),
+            OnEscape::Refuse,
+        )
+        .unwrap();
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(),
+            "1"
+        );
+        copy(
+            (&place.inside, Path::new("data/a/b/x")),
+            (&place.target, Path::new("one")),
+            OnEscape::Refuse,
+        )
+        .unwrap();
+        assert_eq!(
+            fs::read_to_string(place.target.root().join("one/x")).unwrap(),
+            "1"
+        );
+    }
+
+    /// An emulator that is killed leaves the file that it is writing.
+    #[test]
+    fn parts_of_files_that_an_interrupted_copy_has_left_are_not_copied() {
+        let place = place();
+        let deep = place.inside.directory(Path::new("data/deep")).unwrap();
+        for name in ["x", ".copying-", ".copying-a1b2c3", ".copying.txt"] {
+            fs::write(deep.join(name), name).unwrap();
+            fs::write(deep.parent().unwrap().join(name), name).unwrap();
+        }
+        let left_out = copy(
+            (&place.inside, Path::new("data")),
+            (&place.target, Path::new("in")),
+            OnEscape::Refuse,
+        );
+        assert_eq!(left_out.unwrap(), [""; 0]);
+        let target = place.target.root().join("in");
+        let copied = WalkDir::new(&target).min_depth(1).sort_by_file_name();
+        let copied: Vec<PathBuf> = copied
+            .into_iter()
+            .map(|entry| entry.unwrap().path().strip_prefix(&target).unwrap().into())
+            .collect();
+        let expected = [".copying.txt", "deep", "deep/.copying.txt", "deep/x", "x"];
+        assert_eq!(copied, expected.map(PathBuf::from));
+    }
+
+    /// What has not changed is not copied again; what may have is.
+    #[test]
+    fn only_changes_are_copied() {
+        let place = place();
+        let source = place.inside.root().join("x");
+        let target = place.target.root().join("x");
+        let copy_all = || {
+            let root = Path::new("");
+            copy(
+                (&place.inside, root),
+                (&place.target, root),
+                OnEscape::Refuse,
+            )
+            .unwrap();
+        };
+        let write = |content: &str, age: Duration| {
+            fs::write(&source, content).unwrap();
+            let file = fs::File::options().append(true).open(&source).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        // The inode: a file that was copied again is another one.
+        let inode = || fs::metadata(&target).unwrap().ino();
+        write("one", Duration::from_secs(60));
+        copy_all();
+        let first = inode();
+        copy_all();
+        assert_eq!(inode(), first);
+        write("two", Duration::from_secs(30));
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+        // Someone else has written there.
+        fs::write(&target, "six").unwrap();
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+        // So late that another change may have the same time.
+        write("new", Duration::ZERO);
+        copy_all();
+        let changed = fs::metadata(&source).unwrap().modified().unwrap();
+        fs::write(&source, "now").unwrap();
+        let file = fs::File::options().append(true).open(&source).unwrap();
+        file.set_modified(changed).unwrap();
+        copy_all();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "now");
+        let left: Vec<_> = fs::read_dir(place.target.root()).unwrap().collect();
+        assert_eq!(left.len(), 1);
+    }
+
+    /// A file of 8 GB, of which nothing is on the disk.
+    #[test]
+    fn an_interrupted_copy_leaves_nothing() {
+        let place = place();
+        let root = Path::new("");
+        let big = fs::File::create(place.inside.root().join("big")).unwrap();
+        big.set_len(8 << 30).unwrap();
+        let target = place.target.root();
+        let entries = || fs::read_dir(target).unwrap().flatten();
+        let interrupt = CancellationToken::new();
+        let error = std::thread::scope(|scope| {
+            let copying = scope.spawn(|| {
+                let (from, to) = ((&place.inside, root), (&place.target, root));
+                super::copy(from, to, OnEscape::Refuse, &interrupt)
+            });
+            let begun = |entry: fs::DirEntry| entry.metadata().is_ok_and(|there| there.len() > 0);
+            while !entries().any(begun) {
+                assert!(!copying.is_finished());
+                std::thread::yield_now();
+            }
+            interrupt.cancel();
+            refused(copying.join().unwrap())
+        });
+        assert_eq!(error, "the copy was interrupted");
+        assert_eq!(entries().count(), 0);
+        // Between two files as well.
+        fs::remove_file(place.inside.root().join("big")).unwrap();
+        fs::write(place.inside.root().join("small"), "1").unwrap();
+        let (from, to) = ((&place.inside, root), (&place.target, root));
+        let stopped = super::copy(from, to, OnEscape::Refuse, &interrupt);
+        assert_eq!(refused(stopped), "the copy was interrupted");
+        assert_eq!(entries().count(), 0);
+    }
+
+    #[test]
+    fn deep_trees_are_copied_as_they_are() {
+        let place = place();
+        let deep: PathBuf = std::iter::repeat_n("d", 600).collect();
+        for (below, content) in [("", "1"), ("side", "2"), ("side/side", "3")] {
+            let directory = place.inside.directory(&deep.join(below)).unwrap();
+            fs::write(directory.join("x"), content).unwrap();
+        }
+        // Behind the deepest in the order of names.
+        fs::write(place.inside.root().join("z"), "4").unwrap();
+        let root = Path::new("");
+        for _ in 0..2 {
+            let (from, to) = ((&place.inside, root), (&place.target, Path::new("in")));
+            copy(from, to, OnEscape::Refuse).unwrap();
+        }
+        let copied = place.target.root().join("in");
+        let read = |below: &str| fs::read_to_string(copied.join(&deep).join(below)).unwrap();
+        assert_eq!(
+            [read("x"), read("side/x"), read("side/side/x")],
+            ["1", "2", "3"]
+        );
+        assert_eq!(fs::read_to_string(copied.join("z")).unwrap(), "4");
+        let all = WalkDir::new(&copied).min_depth(1).into_iter().count();
+        assert_eq!(all, 600 + 2 + 4);
+    }
+
+    #[test]
+    fn a_copy_has_the_permissions_of_its_source() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = place();
+        let source = place.inside.root().join("x");
+        fs::write(&source, "1").unwrap();
+        for mode in [0o755, 0o444] {
+            fs::set_permissions(&source, fs::Permissions::from_mode(mode)).unwrap();
+            fs::remove_file(place.target.root().join("x")).ok();
+            let root = Path::new("");
+            copy(
+                (&place.inside, root),
+                (&place.target, root),
+                OnEscape::Refuse,
+            )
+            .unwrap();
+            let copied = fs::metadata(place.target.root().join("x")).unwrap();
+            assert_eq!(copied.permissions().mode() & 0o777, mode);
+        }
+    }
+}

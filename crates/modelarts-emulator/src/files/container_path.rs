@@ -1,0 +1,97 @@
+//! Paths below `/home` as a job knows them, and where they lie on this machine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The home directory of the job's user.
+pub(crate) const MA_HOME: &str = "/home/ma-user";
+/// Where inputs, outputs, code and logs lie.
+pub(crate) const MA_MOUNT_PATH: &str = "/home/ma-user/modelarts";
+/// Where the code directory's copy lies, unless the request names another place.
+pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-job-dir";
+/// Where the log of a worker lies.
+pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
+
+/// Checks a path in a container; the error is a phrase.
+pub(crate) fn plain(path: &str) -> Result<(), &'static str> {
+    if !path.starts_with('/') {
+        return Err("it must be an absolute path");
+    }
+    if path.chars().any(char::is_control) {
+        return Err("control characters are not allowed");
+    }
+    if path.split('/').any(|part| part == "." || part == "..") {
+        return Err("the steps . and .. are not allowed");
+    }
+    Ok(())
+}
+
+/// An absolute path below `/home`, in the service's terms. On this machine it lies below the
+/// directory of the worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ContainerPath(String);
+
+impl ContainerPath {
+    /// Reads a path; the error is a phrase.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        let trimmed = text.trim_end_matches('/');
+        if !trimmed.starts_with("/home/") {
+            return Err("it must be a directory below /home");
+        }
+        plain(trimmed)?;
+        Ok(Self(trimmed.to_owned()))
+    }
+
+    /// One of the paths above.
+    pub(crate) fn fixed(path: &'static str) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// A path below this one; `names` are plain names.
+    pub(crate) fn join(&self, names: &str) -> Self {
+        Self(format!("{}/{names}", self.0))
+    }
+
+    /// The path relative to the directory of a worker.
+    pub(crate) fn relative(&self) -> &Path {
+        Path::new(self.0.trim_start_matches('/'))
+    }
+
+    /// The path on this machine.
+    pub(crate) fn below(&self, worker: &Path) -> PathBuf {
+        worker.join(self.relative())
+    }
+}
+
+impl fmt::Display for ContainerPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_below_home_are_taken() {
+        let path = ContainerPath::parse("/home/ma-user/demo/").unwrap();
+        assert_eq!(path.to_string(), "/home/ma-user/demo");
+        assert_eq!(
+            path.below(Path::new("/data/w")),
+            PathBuf::from("/data/w/home/ma-user/demo")
+        );
+        for text in [
+            "",
+            "demo",
+            "/home",
+            "/home/",
+            "/etc",
+            "/home/../etc",
+            "/home/a/./b",
+            "/home/a\0",
+        ] {
+            assert!(ContainerPath::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

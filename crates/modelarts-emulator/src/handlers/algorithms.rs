@@ -1,0 +1,409 @@
+//! Stored algorithms, and jobs made from them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+use walkdir::WalkDir;
+
+use crate::{
+    api::{error::ApiError, response::ApiResponse},
+    database::documents::Record,
+    files::obs_path::ObsPath,
+    handlers::call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
+    validation::{
+        self, Creation,
+        fields::{Fate, Line, Need, Type},
+    },
+};
+
+/// The fields beside `job_config`, whose rules are those of a job.
+#[rustfmt::skip]
+const FIELDS: &[Line] = &[
+    ("metadata", Type::Object, Need::Required, Fate::Acted),
+    ("metadata.name", Type::Name, Need::Required, Fate::Acted),
+    ("metadata.description", Type::UpTo(256), Need::Optional, Fate::Echoed),
+    ("metadata.workspace_id", Type::Text, Need::Optional, Fate::Echoed),
+    ("metadata.ai_project", Type::Any, Need::Optional, Fate::Echoed),
+    ("metadata.tags", Type::List, Need::Optional, Fate::Echoed),
+    ("metadata.tags[]", Type::Object, Need::Required, Fate::Echoed),
+    ("metadata.tags[].key", Type::Text, Need::Required, Fate::Echoed),
+    ("metadata.tags[].value", Type::Any, Need::Optional, Fate::Echoed),
+    ("metadata.id", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.create_time", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.user_name", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.domain_id", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.source", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.api_version", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.is_valid", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.state", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.size", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.attr_list", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.version_num", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("metadata.update_time", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("job_config", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.code_dir", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.boot_file", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.command", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.code_tree", Type::Any, Need::Optional, Fate::ReadOnly),
+    ("job_config.engine.engine_id", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.engine_name", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.engine_version", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.engine.image_url", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].name", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].value", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
+    ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
+    ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
+    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("job_config.inputs[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Fate::Acted),
+    ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
+    ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
+    ("job_config.outputs[].name", Type::Name, Need::Required, Fate::Acted),
+    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
+    ("job_config.outputs[].description", Type::Any, Need::Optional, Fate::Echoed),
+    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Fate::Acted),
+    ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
+    ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
+    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
+    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
+    ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
+    ("resource_requirements[].values", Type::Any, Need::Optional, Fate::Acted),
+    ("resource_requirements[].value", Type::Any, Need::Optional, Fate::Acted),
+    ("advanced_config.auto_search", Type::Object, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Fate::Echoed),
+    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Fate::Echoed),
+];
+
+/// The algorithm of this id, in the user's project.
+pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
+    let record = call.state.algorithms.find(&call.user.project_id, id)?;
+    Ok(record.map(|record| record.value))
+}
+
+fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
+    validation::against(FIELDS, body)?;
+    let config = |names: &[&str]| -> Map<String, Value> {
+        names
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), body["job_config"].get(*name)?.clone())))
+            .collect()
+    };
+    // A job of this algorithm, without its data: the rules on code and parameters are the same.
+    let job = json!({
+        "kind": "job",
+        "metadata": {"name": body["metadata"]["name"]},
+        "algorithm": config(&["code_dir", "boot_file", "command", "engine", "parameters"]),
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+    });
+    let draft = Creation {
+        body: &job,
+        terms: &call.state.offer,
+        stored: None,
+        is_algorithm: true,
+        may_prioritise: true,
+    };
+    validation::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
+}
+
+/// A member of the body, unless it is an empty list or null: those come back as null.
+fn non_empty(value: &Value) -> Value {
+    match value.as_array() {
+        Some(items) if items.is_empty() => Value::Null,
+        _ => value.clone(),
+    }
+}
+
+/// `advanced_config`, in which a search that was emptied is an empty object.
+fn advanced_config(body: &Value) -> Value {
+    let mut config = body.get("advanced_config").cloned().unwrap_or_default();
+    if let Some(search) = config.get_mut("auto_search")
+        && let Some(members) = search.as_object()
+        && members.values().all(|member| non_empty(member).is_null())
+    {
+        *search = json!({});
+    }
+    match config {
+        Value::Null => json!({}),
+        config => config,
+    }
+}
+
+/// The code directory as a tree of names, and its bytes.
+fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
+    let path = ObsPath::parse(code_dir).ok()?;
+    let root = call.state.offer.obs.existing(&path.relative()).ok()?;
+    fn below(directory: &std::path::Path) -> Vec<Value> {
+        let entries = WalkDir::new(directory)
+            .min_depth(1)
+            .max_depth(1)
+            .sort_by_file_name();
+        entries
+            .into_iter()
+            .flatten()
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if entry.file_type().is_dir() {
+                    json!({"name": format!("{name}/"), "children": below(entry.path())})
+                } else {
+                    json!({"name": name})
+                }
+            })
+            .collect()
+    }
+    let files = WalkDir::new(&root).into_iter().flatten();
+    let size = files
+        .filter(|entry| entry.file_type().is_file())
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum();
+    let name = format!("{}/", path.last());
+    Some((json!({"name": name, "children": below(&root)}), size))
+}
+
+/// The documented form of an algorithm.
+fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
+    let body = &validation::visible_of(FIELDS, body);
+    let given = &body["job_config"];
+    let mut config = given.as_object().cloned().unwrap_or_default();
+    config.retain(|_, value| !value.is_null());
+    let code_dir = given["code_dir"].as_str().unwrap_or_default();
+    let mut size = 0;
+    if let Some((tree, bytes)) = tree(call, code_dir) {
+        config.insert("code_tree".into(), tree);
+        size = bytes;
+    }
+    for (name, default) in [
+        ("command", json!("")),
+        ("parameters_customization", json!(false)),
+    ] {
+        config.entry(name).or_insert(default);
+    }
+    for list in ["parameters", "inputs", "outputs"] {
+        config.entry(list).or_insert_with(|| json!([]));
+    }
+    let text = |name: &str, default: &str| {
+        body["metadata"][name]
+            .as_str()
+            .unwrap_or(default)
+            .to_owned()
+    };
+    json!({
+        "metadata": {
+            "id": id,
+            "name": text("name", ""),
+            "description": text("description", ""),
+            "create_time": created,
+            "workspace_id": text("workspace_id", "0"),
+            "ai_project": text("ai_project", "default-ai-project"),
+            "user_name": call.user.name,
+            "domain_id": call.user.domain,
+            "source": "custom",
+            "api_version": "",
+            "is_valid": true,
+            "state": "",
+            "size": size,
+            "tags": non_empty(&body["metadata"]["tags"]),
+            "attr_list": null,
+            "version_num": 0,
+            "update_time": updated,
+        },
+        "job_config": config,
+        "resource_requirements": non_empty(&body["resource_requirements"]),
+        "advanced_config": advanced_config(body),
+    })
+}
+
+pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
+    let body = call.json()?;
+    check(call, &body)?;
+    let ignored = validation::ignored_of(FIELDS, &body, call.state.offer.strict)?;
+    let id = call.state.ids.next().to_string();
+    let value = render(call, &id, &body, call.now().millis(), 0);
+    let name = body["metadata"]["name"].as_str().unwrap_or_default();
+    let added = call.state.algorithms.insert(&Record {
+        id,
+        project: call.user.project_id.clone(),
+        name: name.to_owned(),
+        value: value.clone(),
+    })?;
+    if !added {
+        return Err(ApiError::of(2821, &[name]));
+    }
+    Ok(with_ignored_fields(
+        ApiResponse::json(StatusCode::CREATED, value),
+        &ignored,
+    ))
+}
+
+pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
+    let found = find(call, call.id("algorithm_id"))?;
+    ok(found.ok_or_else(ApiError::algorithm_not_found)?)
+}
+
+/// 201, as documented. The name stays: algorithms cannot be renamed. The body replaces all there
+/// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
+/// changes nothing else.
+pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
+    let id = call.id("algorithm_id");
+    let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
+    let mut body = call.json()?;
+    let given = body.clone();
+    if let Some(body) = body.as_object_mut()
+        && body.get("job_config").is_none_or(Value::is_null)
+    {
+        for member in ["job_config", "resource_requirements", "advanced_config"] {
+            body.insert(member.to_owned(), before[member].clone());
+        }
+    }
+    check(call, &body)?;
+    let ignored = validation::ignored_of(FIELDS, &given, call.state.offer.strict)?;
+    if body["metadata"]["tags"].is_null() {
+        body["metadata"]["tags"] = before["metadata"]["tags"].clone();
+    }
+    body["metadata"]["name"] = before["metadata"]["name"].clone();
+    let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
+    let value = render(call, id, &body, created, call.now().millis());
+    let changed = call.state.algorithms.replace(&Record {
+        id: id.to_owned(),
+        project: call.user.project_id.clone(),
+        name: value["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        value: value.clone(),
+    })?;
+    if !changed {
+        return Err(ApiError::algorithm_not_found());
+    }
+    Ok(with_ignored_fields(
+        ApiResponse::json(StatusCode::CREATED, value),
+        &ignored,
+    ))
+}
+
+pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
+    let id = call.id("algorithm_id");
+    if !call.state.algorithms.remove(&call.user.project_id, id)? {
+        return Err(ApiError::algorithm_not_found());
+    }
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
+}
+
+/// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
+pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
+    let limit = call.number("limit", 1..=50, 50)?;
+    let offset = call.number("offset", 0..=usize::MAX, 0)?;
+    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
+    let sort_by = call
+        .param("sort_by")?
+        .unwrap_or_else(|| "create_time".into());
+    if !["create_time", "name"].contains(&sort_by.as_str()) {
+        return Err(ApiError::sorting());
+    }
+    let workspace = call.param("workspace_id")?;
+    let part = match call.param("searches")? {
+        None => None,
+        Some(searches) => match searches.split_once(':') {
+            Some(("name", part)) => Some(part.to_owned()),
+            _ => return Err(bad_param("searches")),
+        },
+    };
+    let all = call.state.algorithms.all(&call.user.project_id)?;
+    let total = all.len();
+    let mut matching: Vec<Record> = all
+        .into_iter()
+        .filter(|record| {
+            part.as_ref()
+                .is_none_or(|part| record.name.contains(part.as_str()))
+        })
+        .filter(|record| {
+            let own = &record.value["metadata"]["workspace_id"];
+            workspace.as_ref().is_none_or(|workspace| own == workspace)
+        })
+        .collect();
+    if sort_by == "name" {
+        matching.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    if order == "desc" {
+        matching.reverse();
+    }
+    let count = matching.len();
+    let page = matching
+        .into_iter()
+        .skip(offset.saturating_mul(limit))
+        .take(limit);
+    let items: Vec<Value> = page.map(|record| record.value).collect();
+    ok(json!({
+        "total": total,
+        "count": count,
+        "limit": limit,
+        "offset": offset,
+        "sort_by": sort_by,
+        "order": order,
+        "group_by": call.param("group_by")?.unwrap_or_default(),
+        "items": items,
+    }))
+}
+
+/// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
+/// says nothing itself. A job that names a boot file or a command runs that one.
+pub(super) fn filled_in_body(body: &Value, stored: &Value) -> Value {
+    let mut filled = body.clone();
+    let config = &stored["job_config"];
+    let algorithm = &mut filled["algorithm"];
+    let says = |algorithm: &Value, name: &str| {
+        let value = algorithm.get(name);
+        value.is_some_and(|value| !value.is_null() && *value != "" && *value != json!({}))
+    };
+    let starts = says(algorithm, "boot_file") || says(algorithm, "command");
+    for name in ["code_dir", "boot_file", "command", "engine"] {
+        let is_start = matches!(name, "boot_file" | "command");
+        if says(config, name) && !says(algorithm, name) && !(is_start && starts) {
+            algorithm[name] = config[name].clone();
+        }
+    }
+    algorithm["name"] = stored["metadata"]["name"].clone();
+    let named = |list: &Value, name: &Value| -> Option<Value> {
+        let list = list.as_array()?;
+        list.iter().find(|one| one["name"] == *name).cloned()
+    };
+    // Parameters in the order of the algorithm, with the job's values; then the job's own.
+    let given = algorithm["parameters"].clone();
+    let mut parameters: Vec<Value> = Vec::new();
+    for known in config["parameters"].as_array().into_iter().flatten() {
+        let mut parameter = known.clone();
+        if let Some(own) = named(&given, &known["name"])
+            && let Some(value) = own.get("value")
+        {
+            parameter["value"] = value.clone();
+        }
+        parameters.push(parameter);
+    }
+    for own in given.as_array().into_iter().flatten() {
+        if named(&config["parameters"], &own["name"]).is_none() {
+            parameters.push(own.clone());
+        }
+    }
+    algorithm["parameters"] = parameters.into();
+    for list in ["inputs", "outputs"] {
+        for channel in algorithm[list].as_array_mut().into_iter().flatten() {
+            let Some(known) = named(&config[list], &channel["name"]) else {
+                continue;
+            };
+            for member in ["access_method", "description", "prefetch_to_local"] {
+                if channel.get(member).is_none()
+                    && let Some(value) = known.get(member)
+                {
+                    channel[member] = value.clone();
+                }
+            }
+        }
+    }
+    filled
+}

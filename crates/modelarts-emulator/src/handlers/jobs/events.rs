@@ -1,0 +1,140 @@
+//! ListTrainingJobEvents: its query and its answer (checklist.md, events query; domain.md 3.4).
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, query::decode},
+    catalog::quirks::EventsOffset,
+    clock::Timestamp,
+    job::{event::Event, view},
+};
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 100;
+const MAX_PATTERN: usize = 256;
+
+/// A checked query. Every mistake in it gets the same answer.
+#[derive(Debug, Default)]
+pub(super) struct EventQuery {
+    /// Of the first event, counted in events; the published pages mean this (auth.md 0.4).
+    offset: usize,
+    /// How many events lie before the page.
+    skip: usize,
+    limit: usize,
+    descending: bool,
+    window: Option<(Timestamp, Timestamp)>,
+    level: Option<String>,
+    source: Option<String>,
+    pattern: Option<String>,
+}
+
+impl EventQuery {
+    /// Reads the query of a URL. Blank values count as absent, unknown names are ignored.
+    pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
+        let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
+        read.skip = match offset {
+            EventsOffset::Event => read.offset,
+            EventsOffset::Page => read.offset.saturating_mul(read.limit),
+        };
+        Ok(read)
+    }
+
+    fn parse(query: &str) -> Option<Self> {
+        let mut read = Self {
+            limit: DEFAULT_LIMIT,
+            ..Self::default()
+        };
+        let (mut start, mut end) = (None, None);
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decode(value)?;
+            if value.is_empty() {
+                continue;
+            }
+            match name {
+                "offset" => {
+                    let offset: i32 = value.parse().ok()?;
+                    read.offset = usize::try_from(offset).ok()?;
+                }
+                "limit" => {
+                    read.limit = value.parse().ok()?;
+                    if !(1..=MAX_LIMIT).contains(&read.limit) {
+                        return None;
+                    }
+                }
+                "order" => {
+                    read.descending = match value.as_str() {
+                        "asc" => false,
+                        "desc" => true,
+                        _ => return None,
+                    }
+                }
+                "start_time" => start = Some(Timestamp::parse_millis(&value)?.whole_second()),
+                "end_time" => end = Some(Timestamp::parse_millis(&value)?.whole_second()),
+                "level" if ["Info", "Warning", "Error"].contains(&value.as_str()) => {
+                    read.level = Some(value)
+                }
+                "source"
+                    if ["K8S", "Job", "Task"]
+                        .iter()
+                        .any(|s| s.eq_ignore_ascii_case(&value)) =>
+                {
+                    read.source = Some(value);
+                }
+                "pattern" if value.chars().count() <= MAX_PATTERN => read.pattern = Some(value),
+                "level" | "source" | "pattern" => return None,
+                _ => {}
+            }
+        }
+        read.window = match (start, end) {
+            (None, None) => None,
+            (Some(start), Some(end)) if start <= end => Some((start, end)),
+            _ => return None,
+        };
+        Some(read)
+    }
+
+    /// The answer over all events of a job, in the order in which they were written. The times are
+    /// compared as they are shown: in whole seconds. `text` is the text of an event.
+    pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
+        let mut matching: Vec<&Event> = events
+            .iter()
+            .filter(|event| self.matches(event, &text))
+            .collect();
+        if self.descending {
+            matching.reverse();
+        }
+        let page = matching.iter().skip(self.skip).take(self.limit);
+        let page: Vec<Value> = page.map(|event| view::event(event, text(event))).collect();
+        let mut answer = json!({
+            "total": matching.len(),
+            "limit": self.limit,
+            "offset": self.offset,
+            "order": if self.descending { "desc" } else { "asc" },
+            "events": page,
+        });
+        if let Some((start, end)) = self.window {
+            answer["start_time"] = start.rfc3339().into();
+            answer["end_time"] = end.rfc3339().into();
+        }
+        answer
+    }
+
+    fn matches(&self, event: &Event, text: impl Fn(&Event) -> String) -> bool {
+        let time = event.time.whole_second();
+        self.window
+            .is_none_or(|(start, end)| start <= time && time <= end)
+            && self
+                .level
+                .as_deref()
+                .is_none_or(|level| level == event.kind.level().as_str())
+            && self
+                .source
+                .as_deref()
+                .is_none_or(|source| source.eq_ignore_ascii_case(event.kind.source()))
+            && self
+                .pattern
+                .as_deref()
+                .is_none_or(|pattern| text(event).contains(pattern))
+    }
+}

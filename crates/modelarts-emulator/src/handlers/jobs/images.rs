@@ -1,0 +1,144 @@
+//! Containers of tasks that are saved as images. The emulator has no image registry: the saving is
+//! a record, whose status follows from the time since it was asked for.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    clock::Timestamp,
+    handlers::{
+        call::{ApiCall, ApiResult, ok},
+        jobs::logs,
+    },
+    job::state::State,
+    store::{Job, SavedImage},
+};
+
+/// The most characters of a name and of a tag.
+const MAX_NAME: usize = 512;
+const MAX_TAG: usize = 64;
+
+/// How far a saving is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Init,
+    Creating,
+    CreateFailed,
+    Active,
+}
+
+impl Status {
+    /// The container must live until the image is saved. Running records have whole seconds.
+    fn of(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> Self {
+        let done = image.created.plus(call.state.timing.saving_image);
+        let run = job.records.get(image.run);
+        let gone = run.and_then(|run| run.end.as_ref()).map(|end| end.at);
+        if gone.is_some_and(|gone| gone < done.whole_second()) {
+            Self::CreateFailed
+        } else if now < done {
+            Self::Creating
+        } else {
+            Self::Active
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Init => "INIT",
+            Self::Creating => "CREATING",
+            Self::CreateFailed => "CREATE_FAILED",
+            Self::Active => "ACTIVE",
+        }
+    }
+
+    /// The text of `ACTIVE` was seen on the service; the others are not known.
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Active => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
+            _ => "",
+        }
+    }
+}
+
+fn render(image: &SavedImage, status: Status) -> Value {
+    json!({
+        "name": image.name,
+        "namespace": image.namespace,
+        "tag": image.tag,
+        "description": image.description,
+        "status": status.as_str(),
+        "message": status.message(),
+        "create_time": image.created.millis(),
+    })
+}
+
+/// A member of 1 to `most` characters: these letters, digits, hyphens, underscores and dots.
+fn read_word<'a>(
+    body: &JsonField<'a>,
+    name: &str,
+    most: usize,
+    (letters, is_letter): (&str, fn(&u8) -> bool),
+) -> Result<&'a str, ApiError> {
+    let field = body.required(name)?;
+    let text = field.text()?;
+    let fits = |byte: u8| is_letter(&byte) || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    if !(1..=most).contains(&text.len()) || !text.bytes().all(fits) {
+        return Err(field.must(format!("be 1 to {most} {letters}, digits or -_.")));
+    }
+    Ok(text)
+}
+
+/// Any job can be saved while it runs: on the service one without `runtime_type` was
+/// (SOURCES.md, D-116).
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+    call.read(|_| ())?;
+    let body = call.json()?;
+    let body = JsonField::root(&body);
+    let lower = (
+        "lower-case letters",
+        u8::is_ascii_lowercase as fn(&u8) -> bool,
+    );
+    let name = read_word(&body, "name", MAX_NAME, lower)?;
+    let namespace = body.required_text("namespace")?;
+    let tag = read_word(&body, "tag", MAX_TAG, ("letters", u8::is_ascii_alphabetic))?;
+    let description = body.get("description")?;
+    let description = description.map(|field| field.up_to(512)).transpose()?;
+    let task = logs::worker(call)?.task();
+    let organizations = &call.state.offer.organizations;
+    if !(organizations.is_empty() || organizations.contains(namespace)) {
+        return Err(ApiError::of(2885, &[]));
+    }
+    let now = call.now();
+    let shown = call.update(|job| {
+        if job.state != State::Running {
+            return Err(ApiError::of(2883, &[]));
+        }
+        let last = job.images.get(&task);
+        if last.is_some_and(|last| Status::of(call, job, last, now) == Status::Creating) {
+            return Err(ApiError::of(2880, &[]));
+        }
+        let image = SavedImage {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            tag: tag.to_owned(),
+            description: description.unwrap_or_default().to_owned(),
+            created: now,
+            run: job.records.len().saturating_sub(1),
+        };
+        let shown = render(&image, Status::Init);
+        job.images.insert(task, image);
+        Ok(shown)
+    })??;
+    Ok(ApiResponse::json(StatusCode::CREATED, shown))
+}
+
+/// The last saving of the task's container.
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+    let now = call.now();
+    let shown = call.read(|job| {
+        let image = job.images.get(call.id("task_id"))?;
+        Some(render(image, Status::of(call, job, image, now)))
+    })?;
+    ok(shown.ok_or_else(|| ApiError::of(2881, &[]))?)
+}

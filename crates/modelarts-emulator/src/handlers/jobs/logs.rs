@@ -1,0 +1,143 @@
+//! Logs and metrics.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use crate::{
+    api::{error::ApiError, response::ApiResponse},
+    handlers::call::{ApiCall, ApiResult, bad_param, ok},
+    job::request::LogExport,
+    logs::{index::page, lines::Wanted},
+    runner::{LogTail, Worker},
+};
+
+/// A log preview has at most 5 MB.
+const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
+/// How long a log is kept that is not exported: 30 days (domain.md section 8).
+const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The worker that the path names.
+pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
+    let task = call.id("task_id");
+    let request = call.read(|job| Arc::clone(&job.request))?;
+    let worker = Worker::all(call.job_id(), &request).find(|worker| worker.task() == task);
+    worker.ok_or_else(|| {
+        ApiError::invalid_parameter(format!("task_id {task} is not a task of the job"))
+    })
+}
+
+/// Refuses what has been cleared away.
+fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
+    let ended = call.read(|job| job.ended)?;
+    let exported = matches!(worker.request.log_export, LogExport::To(_));
+    if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
+        return Err(ApiError::of(2819, &[]));
+    }
+    Ok(())
+}
+
+/// The end of the worker's log, unless it has been cleared away.
+async fn log_tail(
+    call: &ApiCall<'_>,
+    worker: Worker,
+    limit: u64,
+) -> Result<Option<LogTail>, ApiError> {
+    check_retention(call, &worker)?;
+    let tail = call.state.runner.log_tail(worker, limit).await;
+    tail.map_err(log_error)
+}
+
+fn log_error(error: std::io::Error) -> ApiError {
+    ApiError::internal(format!("The log cannot be read: {error}."))
+}
+
+/// ModelArts.2776 and 2777, "not ready": a 204 has no body to say so.
+fn not_ready() -> ApiResult {
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
+}
+
+pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
+    let Some(tail) = log_tail(call, worker(call)?, MAX_PREVIEW).await? else {
+        return not_ready();
+    };
+    let mut content = tail.content.as_slice();
+    if tail.full_size > content.len() as u64 {
+        // Cut in the middle of a character: its rest goes too.
+        while let [0x80..=0xbf, rest @ ..] = content {
+            content = rest;
+        }
+    }
+    ok(json!({
+        "content": String::from_utf8_lossy(content),
+        "current_size": content.len(),
+        "full_size": tail.full_size,
+    }))
+}
+
+/// A link that needs no signature and works for five minutes.
+pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
+    let worker = worker(call)?;
+    if log_tail(call, worker.clone(), 0).await?.is_none() {
+        return Err(ApiError::of(2818, &[]));
+    }
+    let name = format!("{}.log", worker.pod());
+    let token = call.state.log_links.create(worker, call.now());
+    ok(json!({
+        "obs_url": format!(
+            "http://{}/_emulator/logs/{token}/{name}",
+            call.state.address
+        ),
+    }))
+}
+
+/// Some lines, from a line on. Lines are named by their number. No document bounds their length; no
+/// more is given than in a preview, so there may be fewer lines than were asked for.
+pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
+    let worker = worker(call)?;
+    let count = call.number("lines", 1..=500, 50)?;
+    let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
+    let base = match call.param("base_line")? {
+        None => None,
+        Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
+    };
+    check_retention(call, &worker)?;
+    let wanted = Wanted {
+        count,
+        ascending,
+        base,
+    };
+    let runner = &call.state.runner;
+    let part = |from, most| runner.log_part(worker.clone(), from, most);
+    let index = call.state.log_indexes.of(&worker.log_name());
+    let page = page(&index, wanted, MAX_PREVIEW, part).await;
+    let page = page.map_err(log_error)?;
+    if page.is_none() && part(0, 1).await.map_err(log_error)?.is_empty() {
+        return not_ready();
+    }
+    let (first, last, lines, content) = match page {
+        None => {
+            let base = base.unwrap_or(0);
+            (base, base, 0, Vec::new())
+        }
+        Some(page) => {
+            let last = page.first + page.lines - 1;
+            (page.first, last, page.lines, page.content)
+        }
+    };
+    ok(json!({
+        "start_line": first.to_string(),
+        "end_line": last.to_string(),
+        "lines": lines,
+        "content": String::from_utf8_lossy(&content),
+    }))
+}
+
+pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
+    let worker = worker(call)?;
+    match call.state.metrics.show(&worker.pod(), call.now())? {
+        Some(metrics) => ok(metrics),
+        None => not_ready(),
+    }
+}

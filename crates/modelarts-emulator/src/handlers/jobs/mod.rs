@@ -1,0 +1,398 @@
+//! Handlers of the operations on jobs: creation, lists, changes, ends.
+//!
+//! `search` and `events` read the queries of lists, `trial_table` renders trials; the other files
+//! have the operations below one job.
+
+pub(crate) mod events;
+pub(crate) mod images;
+pub(crate) mod logs;
+pub(crate) mod reports;
+pub(crate) mod route_plan;
+pub(crate) mod search;
+pub(crate) mod tags;
+pub(crate) mod trial_table;
+pub(crate) mod trials;
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    catalog::quirks::{DeleteActive, StopAgain, UnknownAction},
+    execution::{finish, lifecycle},
+    handlers::{
+        algorithms,
+        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
+        jobs::{events::EventQuery, search::JobSearch},
+    },
+    job::{
+        event::{Event, EventKind, Level},
+        request::JobRequest,
+        state::{State, StopReason},
+        view::{self, UserName},
+    },
+    store::Job,
+    validation::{
+        self, Creation,
+        fields::{Fate, Line, Need, Type},
+        is_name,
+    },
+};
+
+/// Most jobs of one batch deletion.
+const MAX_BATCH: usize = 100;
+
+pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+    if !call.user.authorized {
+        return Err(ApiError::of(2785, &[]));
+    }
+    if call.user.frozen {
+        return Err(ApiError::of(2837, &[]));
+    }
+    let body = call.json()?;
+    let named = body.pointer("/algorithm/id").and_then(Value::as_str);
+    let stored = match named {
+        Some(id) => algorithms::find(call, id)?,
+        None => None,
+    };
+    let mut draft = Creation {
+        body: &body,
+        terms: &call.state.offer,
+        stored: stored.as_ref(),
+        is_algorithm: false,
+        may_prioritise: call.user.may_set_high_priority,
+    };
+    validation::check(&draft)?;
+    let filled;
+    if let Some(stored) = &stored {
+        filled = algorithms::filled_in_body(&body, stored);
+        let mut unnamed = filled.clone();
+        for name in ["id", "subscription_id", "item_version_id"] {
+            unnamed["algorithm"][name] = Value::Null;
+        }
+        draft.stored = None;
+        draft.body = &unnamed;
+        validation::check(&draft)?;
+    } else {
+        filled = body.clone();
+    }
+    let request = JobRequest::read(filled)?;
+    let now = call.now();
+    let mut job = Job::new(call.state.ids.next().to_string(), request, now);
+    job.project.clone_from(&call.user.project_id);
+    job.user_id.clone_from(&call.user.id);
+    job.user_name.clone_from(&call.user.name);
+    let id = job.id.clone();
+    let ignored = validation::ignored(&job.request.given);
+    let shown = view::job(&job, UserName::NotYet, now);
+    let request = lifecycle::node_request(&job, false);
+    let quota = call.state.quotas.jobs(&call.user.project_id)?;
+    call.state
+        .store
+        .insert(job, quota, call.state.one_job_per_output)?;
+    let slot = call.state.scheduler.enqueue(request);
+    let answer = with_ignored_fields(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
+    call.state
+        .spawn(lifecycle::drive(Arc::clone(call.state), id, slot));
+    Ok(answer)
+}
+
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+    let now = call.now();
+    let search = JobSearch::read(&call.json()?, &call.state.quirks, now)?;
+    let render = |job: &Job| view::job(job, UserName::Known(&job.user_name), now);
+    ok(search.response(&call.state.store, &call.user.project_id, render)?)
+}
+
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+    let now = call.now();
+    ok(call.read(|job| view::job(job, UserName::Known(&job.user_name), now))?)
+}
+
+/// The members of a job that can be changed.
+#[rustfmt::skip]
+const CHANGES: &[Line] = &[
+    ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
+    ("spec", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.notification", Type::Object, Need::Optional, Fate::Stored),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Stored),
+    ("spec.notification.events", Type::List, Need::Required, Fate::Stored),
+    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Stored),
+    ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
+    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
+    ("endpoints", Type::Object, Need::Optional, Fate::Stored),
+    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Stored),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Stored),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Stored),
+    ("metadata", Type::Object, Need::Optional, Fate::Acted),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Stored),
+];
+
+/// Changes the description at any time, the priority while the job waits. The other members are
+/// only shown.
+pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
+    let body = call.json()?;
+    validation::against(CHANGES, &body)?;
+    let ignored = validation::ignored_of(CHANGES, &body, call.state.offer.strict)?;
+    let description = body["description"].as_str();
+    let policy = &body["spec"]["schedule_policy"];
+    let priority = policy["priority"].as_i64();
+    let preemptible = policy["preemptible"].as_bool();
+    if priority == Some(3) && !call.user.may_set_high_priority {
+        return Err(ApiError::no_permission(
+            "modelarts:trainJob:setHighPriority",
+        ));
+    }
+    let mut changed = Value::Object(Map::new());
+    for (place, value) in [
+        (&["spec", "notification"][..], &body["spec"]["notification"]),
+        (
+            &["spec", "schedule_policy", "priority"],
+            &policy["priority"],
+        ),
+        (
+            &["spec", "schedule_policy", "preemptible"],
+            &policy["preemptible"],
+        ),
+        (&["endpoints"], &body["endpoints"]),
+        (
+            &["metadata", "annotations"],
+            &body["metadata"]["annotation"],
+        ),
+    ] {
+        if !value.is_null() {
+            *place.iter().fold(&mut changed, |at, name| &mut at[*name]) = value.clone();
+        }
+    }
+    let moved = call.update(|job| {
+        if (priority.is_some() || preemptible.is_some()) && job.state != State::Queuing {
+            let why = "the priority can be changed only while the job is pending";
+            return Err(ApiError::of(2858, &[why]));
+        }
+        if priority.is_some() && job.request.pool_id.is_none() {
+            let why = "only jobs in a dedicated pool have a priority";
+            return Err(ApiError::of(2858, &[why]));
+        }
+        if let Some(description) = description {
+            description.clone_into(&mut job.description);
+        }
+        if let Value::Object(changed) = &changed {
+            job.change(changed);
+        }
+        job.priority = priority.unwrap_or(job.priority);
+        job.preemptible = preemptible.unwrap_or(job.preemptible);
+        Ok(job.priority)
+    })??;
+    if priority.is_some() || preemptible.is_some() {
+        call.state
+            .scheduler
+            .set_priority(call.job_id(), moved, preemptible);
+    }
+    Ok(with_ignored_fields(
+        ApiResponse::json(StatusCode::OK, Value::Null),
+        &ignored,
+    ))
+}
+
+/// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
+pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+    let active = call.read(|job| !job.state.is_final())?;
+    if active && call.state.quirks.delete_active == DeleteActive::Refuses {
+        return Err(ApiError::invalid_parameter(
+            "the job has not ended: stop it before it is deleted",
+        ));
+    }
+    delete_job(call, call.job_id());
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, json!("")))
+}
+
+fn delete_job(call: &ApiCall<'_>, id: &str) {
+    let now = call.now();
+    let first = call.state.store.update(id, |job| {
+        let first = !job.deleted;
+        if first {
+            job.deleted = true;
+            job.note(EventKind::Deleted, now);
+            job.advance(State::Terminating, now);
+            job.ask_to_stop(StopReason::Deleted);
+        }
+        first
+    });
+    if first == Some(true) {
+        call.state.spawn(finish::remove_deleted(
+            Arc::clone(call.state),
+            id.to_owned(),
+        ));
+    }
+}
+
+/// All or none: the first that is not there, or in another workspace, is the answer.
+pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
+    let body = call.json()?;
+    let jobs = JsonField::root(&body).required("jobs")?;
+    let items = jobs.items()?;
+    if items.is_empty() || items.len() > MAX_BATCH {
+        return Err(jobs.must(format!("have 1 to {MAX_BATCH} elements")));
+    }
+    let mut ids = Vec::new();
+    let mut workspace: Option<String> = None;
+    for item in items {
+        item.required("kind")?.text()?;
+        let id = item
+            .required("metadata")?
+            .required("id")?
+            .text()?
+            .to_owned();
+        let found = call.state.store.read(&id, |job| {
+            let own = job.project == call.user.project_id;
+            own.then(|| job.request.workspace_id.clone())
+        });
+        let found = found
+            .flatten()
+            .ok_or_else(|| ApiError::job_not_found(&id))?;
+        if workspace
+            .as_ref()
+            .is_some_and(|workspace| *workspace != found)
+        {
+            return Err(jobs.must("be of one workspace"));
+        }
+        workspace = Some(found);
+        ids.push(id);
+    }
+    for id in ids {
+        delete_job(call, &id);
+    }
+    Ok(ApiResponse::empty(StatusCode::ACCEPTED))
+}
+
+pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
+    let body = call.json()?;
+    let body = JsonField::root(&body);
+    let action = body.required("action_type")?.text()?;
+    call.read(|_| ())?;
+    if action == "restart" {
+        return Err(ApiError::not_modelled(
+            "the action restart, which no document describes",
+        ));
+    }
+    if action != "terminate" {
+        return Err(match call.state.quirks.unknown_action {
+            UnknownAction::Documented => ApiError::action_type(action),
+            // The text that was seen.
+            UnknownAction::Seen => {
+                ApiError::invalid_parameter("action_type must be one of [terminate restart]")
+            }
+        });
+    }
+    let now = call.now();
+    let accepts_again = call.state.quirks.stop_again == StopAgain::Accepts;
+    let shown = call.update(|job| {
+        if accepts_again && job.state == State::Terminating {
+            return Ok(view::job(job, UserName::Known(&job.user_name), now));
+        }
+        if !job.state.may_be_terminated() {
+            return Err(ApiError::not_terminable());
+        }
+        job.advance(State::Terminating, now);
+        job.ask_to_stop(StopReason::ByUser);
+        Ok(view::job(job, UserName::Known(&job.user_name), now))
+    })??;
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
+}
+
+pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
+    let query = EventQuery::read(call.query, call.state.quirks.events_offset)?;
+    call.read(|_| ())?;
+    let events = call.state.store.events(call.job_id())?;
+    let text = |event: &Event| event.kind.text(call.state.wording, call.language);
+    ok(query.response(&events, text))
+}
+
+/// A bare list.
+pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
+    let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
+    let rows: Vec<Value> = call.read(|job| {
+        (1..=job.schedule_count)
+            .filter(|count| asked == 0 || *count as usize == asked)
+            .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
+            .map(|(count, task)| view::task(job, task, count))
+            .collect()
+    })?;
+    ok(Value::Array(rows))
+}
+
+/// From the events: what happened between the queue and the end, once for each scheduling.
+pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
+    let id = call.job_id();
+    call.read(|_| ())?;
+    let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
+    for event in call.state.store.events(id)? {
+        let (name, message) = match &event.kind {
+            EventKind::Queuing => ("scheduling", ("Waiting for resources", "等待资源")),
+            EventKind::PodStarted { .. } => {
+                ("preparing", ("Preparing the environment", "准备环境"))
+            }
+            EventKind::Running => ("running", ("Running", "运行中")),
+            kind if kind.is_final() => ("end", ("Ended", "已结束")),
+            _ => continue,
+        };
+        if name == "scheduling" || records.is_empty() {
+            records.push(Vec::new());
+        }
+        if let Some(record) = records.last_mut()
+            && record.last().is_none_or(|(last, ..)| *last != name)
+        {
+            record.push((name, message, event.time));
+        }
+    }
+    let orders = ["scheduling", "preparing", "running", "end"];
+    let records: Vec<Value> = records
+        .iter()
+        .enumerate()
+        .map(|(at, stages)| {
+            let shown = stages.iter().enumerate().map(|(at, (name, (english, chinese), start))| {
+                let end = stages.get(at + 1).map(|(_, _, next)| next);
+                let end = end.or((*name == "end").then_some(start));
+                json!({
+                    "job_id": id,
+                    "name": name,
+                    "en_message": english,
+                    "zh_message": chinese,
+                    "start_time": start.rfc3339(),
+                    "end_time": end.map(|end| end.rfc3339()).unwrap_or_default(),
+                    "stage_order": orders.iter().position(|order| order == name).unwrap_or(0) + 1,
+                    "sub_stages": [],
+                })
+            });
+            json!({"record_order": at + 1, "stages": shown.collect::<Vec<_>>()})
+        })
+        .collect();
+    ok(json!({"total_count": records.len(), "running_records": records}))
+}
+
+pub(crate) fn check_name(call: &ApiCall<'_>) -> ApiResult {
+    let name = call.param("job_name")?.unwrap_or_default();
+    if !is_name(&name) {
+        return Err(bad_param("job_name"));
+    }
+    let taken = call.state.store.is_taken(&call.user.project_id, &name)?;
+    ok(json!({"is_duplicate": taken}))
+}
+
+impl EventKind {
+    /// Whether it says that a job has ended.
+    fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Completed
+                | Self::Failed
+                | Self::StoppedByUser
+                | Self::AutoStopped { .. }
+                | Self::QueueFailed
+                | Self::PrepareTimedOut
+        ) || (self.level() == Level::Error && matches!(self, Self::CreateFailed { .. }))
+    }
+}

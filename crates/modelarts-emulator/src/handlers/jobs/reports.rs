@@ -1,0 +1,46 @@
+//! Events that the code of a task reports.
+
+use axum::http::StatusCode;
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    handlers::{
+        call::{ApiCall, ApiResult},
+        jobs::logs,
+    },
+    job::event::{EventKind, Level, Source},
+};
+
+/// The one kind of report that is documented.
+const TRAINING_EVENT: &str = "training-event";
+/// The most characters of a reported type. No document has a limit: this one keeps events small.
+const MAX_TYPE_LENGTH: usize = 256;
+
+/// The event is one of the job's. No document has a text for it: this one is the task and the type.
+pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
+    let kind = call.id("report_type");
+    if kind != TRAINING_EVENT {
+        return Err(ApiError::invalid_parameter(format!(
+            "report_type must be {TRAINING_EVENT}"
+        )));
+    }
+    let body = call.json()?;
+    let event = match JsonField::root(&body).get("type")? {
+        Some(field) => field.up_to(MAX_TYPE_LENGTH)?,
+        None => "",
+    };
+    let event = if event.is_empty() { kind } else { event };
+    let task = logs::worker(call)?.task();
+    let now = call.now();
+    call.update(|job| {
+        job.note(
+            EventKind::Given {
+                message: format!("[{task}] {event}"),
+                level: Level::Info,
+                source: Source::Task,
+            },
+            now,
+        );
+    })?;
+    Ok(ApiResponse::empty(StatusCode::OK))
+}

@@ -1,0 +1,327 @@
+//! ListTrainingJobs: filters, order and pages (api-facts.md 2.3 and 4).
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    catalog::quirks::{JobsCount, JobsOffset, Quirks},
+    clock::Timestamp,
+    handlers::jobs::tags::tag_filters,
+    job::{state::PHASES, view},
+    runner::process::environment::{self, Host},
+    store::{
+        Job, JobStore,
+        listing::{Key, Selection, Test},
+    },
+};
+
+/// Rows per page when the request does not say; no document does.
+const DEFAULT_LIMIT: i64 = 10;
+const MAX_LIMIT: i64 = 50;
+const MAX_HOSTS: usize = 10;
+/// 31 days (api-facts.md 4.4).
+const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
+
+/// A checked search request.
+#[derive(Debug)]
+pub(super) struct JobSearch {
+    selection: Selection,
+    /// Those of `host_ips`.
+    addresses: Vec<IpAddr>,
+    workspace_id: String,
+    limit: i64,
+    /// The number of the page, from 0. Older documents meant a record.
+    offset: i64,
+    group_by: String,
+    count: JobsCount,
+}
+
+/// The keys that the documents name. `create_time` is a span of time, the others are texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FilterKey {
+    CreateTime,
+    Text(Key),
+}
+
+impl FilterKey {
+    fn read(text: &str) -> Option<Self> {
+        Some(Self::Text(match text {
+            "create_time" => return Some(Self::CreateTime),
+            "id" => Key::Id,
+            "name" => Key::Name,
+            "phase" => Key::Phase,
+            "algorithm_name" => Key::AlgorithmName,
+            "kind" => Key::Kind,
+            "user_id" => Key::UserId,
+            "runtime_type" => Key::RuntimeType,
+            _ => return None,
+        }))
+    }
+}
+
+impl JobSearch {
+    /// Reads a body.
+    pub(crate) fn read(body: &Value, quirks: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
+        let body = JsonField::root(body);
+        refuse_nulls(&body)?;
+        let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| {
+            let Some(field) = body.get(name)? else {
+                return Ok(default);
+            };
+            let value = field.integer()?;
+            if range.contains(&value) {
+                Ok(value)
+            } else {
+                Err(field.must(format!("be between {} and {}", range.start(), range.end())))
+            }
+        };
+        if !matches!(body.text_of("sort_by")?, None | Some("create_time")) {
+            return Err(ApiError::sorting());
+        }
+        let ascending = match body.text_of("order")? {
+            None | Some("desc") => false,
+            Some("asc") => true,
+            Some(_) => return Err(body.required("order")?.must("be asc or desc")),
+        };
+        let limit = number("limit", DEFAULT_LIMIT, 1..=MAX_LIMIT)?;
+        let offset = number("offset", 0, 0..=i64::from(i32::MAX))?;
+        let mut selection = Selection {
+            ascending,
+            skip: match quirks.jobs_offset {
+                JobsOffset::Page => offset.saturating_mul(limit),
+                JobsOffset::Job => offset,
+            }
+            .unsigned_abs(),
+            limit: limit.unsigned_abs(),
+            ..Selection::default()
+        };
+        for filter in body.items_of("filters")? {
+            add_filter(&filter, &mut selection)?;
+        }
+        selection.tags = tags(&body)?;
+        let addresses = addresses(&body)?;
+        if !addresses.is_empty() {
+            let hosts = addresses.iter().copied().flat_map(Host::all_at);
+            selection.hosts = Some(hosts.collect());
+        }
+        if !selection.tags.is_empty() || !addresses.is_empty() {
+            limit_span(&mut selection, now)?;
+        }
+        let workspace_id = body.text_of("workspace_id")?.unwrap_or("0").to_owned();
+        let test = Test::In(vec![workspace_id.clone()]);
+        selection.tests.push((Key::Workspace, test));
+        Ok(Self {
+            selection,
+            addresses,
+            workspace_id,
+            limit,
+            offset,
+            group_by: body.text_of("group_by")?.unwrap_or_default().to_owned(),
+            count: quirks.jobs_count,
+        })
+    }
+
+    /// The answer over the jobs of a project.
+    pub(crate) fn response(
+        &self,
+        store: &JobStore,
+        project: &str,
+        render: impl Fn(&Job) -> Value,
+    ) -> Result<Value, ApiError> {
+        let found = store.list(project, &self.selection)?;
+        let shown = |job| {
+            let mut shown = render(job);
+            if !self.addresses.is_empty() {
+                shown["status"]["task_ips"] = self.matching_tasks(job);
+            }
+            shown
+        };
+        let items: Vec<Value> = found.jobs.iter().map(shown).collect();
+        Ok(json!({
+            "total": found.total,
+            "count": match self.count {
+                JobsCount::Fitting => found.count,
+                JobsCount::Page => items.len() as u64,
+            },
+            "limit": self.limit,
+            "offset": self.offset,
+            "sort_by": "create_time",
+            "order": if self.selection.ascending { "asc" } else { "desc" },
+            "group_by": self.group_by,
+            "workspace_id": self.workspace_id,
+            "ai_project": "default-ai-project",
+            "items": items,
+        }))
+    }
+
+    /// The tasks of a job with one of the addresses that were asked for.
+    fn matching_tasks(&self, job: &Job) -> Value {
+        let there = |rank: u32| {
+            let own = environment::address(&job.id, rank).parse();
+            own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
+        };
+        let tasks = job.tasks().zip(0..).filter(|(_, rank)| there(*rank));
+        tasks
+            .map(|task| view::task(job, task, job.schedule_count))
+            .collect()
+    }
+}
+
+/// Refuses what the description declares without null: each member of a search, and of its tags.
+/// Filters are taken as they come, with less than it asks for.
+fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
+    let mut members = body.members()?;
+    for tag in body.items_of("tags")? {
+        members.extend(tag.members()?);
+    }
+    match members.iter().find(|(_, field)| field.value().is_null()) {
+        Some((_, field)) => Err(field.must("not be null: leave it out")),
+        None => Ok(()),
+    }
+}
+
+/// `tags`: a key may be there once. None of its values, or only an empty one, is any.
+fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
+    let mut read: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, values) in tag_filters(body)? {
+        if read.iter().any(|(known, _)| known == key) {
+            return Err(ApiError::invalid_parameter("tags must have different keys"));
+        }
+        let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
+        if matches!(values.as_slice(), [only] if only.is_empty()) {
+            values.clear();
+        }
+        read.push((key.to_owned(), values));
+    }
+    Ok(read)
+}
+
+/// `host_ips`.
+fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
+    let given = body.items_of("host_ips")?;
+    if given.len() > MAX_HOSTS {
+        return Err(body
+            .required("host_ips")?
+            .must(format!("have at most {MAX_HOSTS} elements")));
+    }
+    let read = |field: &JsonField<'_>| {
+        let address = field.text()?.parse();
+        address.map_err(|_| field.must("be an IPv4 or IPv6 address"))
+    };
+    given.iter().map(read).collect()
+}
+
+/// Searches by tags or hosts look at 31 days: those of `create_time`, or the last ones.
+fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
+    let before =
+        |end: Timestamp| Timestamp::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
+    match (selection.from, selection.to) {
+        (None, to) => selection.from = Some(before(to.unwrap_or(now))),
+        (Some(from), None) => {
+            selection.to = Some(Timestamp::from_millis(
+                from.millis().saturating_add(MAX_SPAN_MILLIS),
+            ));
+        }
+        (Some(from), Some(to)) if to.millis().saturating_sub(from.millis()) > MAX_SPAN_MILLIS => {
+            return Err(ApiError::filter_value(&format!(
+                "{},{}",
+                from.rfc3339(),
+                to.rfc3339()
+            )));
+        }
+        (Some(_), Some(_)) => {}
+    }
+    Ok(())
+}
+
+/// Adds one filter, unless all its values are blank: the documented example sends such ones.
+fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
+    let key_text = filter.required("key")?.text()?;
+    if UNDOCUMENTED_KEYS.contains(&key_text) {
+        return check_undocumented(filter, key_text);
+    }
+    let named = FilterKey::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
+    // The default is that of the published Swagger file.
+    let operator = filter.text_of("operator")?.unwrap_or("in");
+    let key = match (named, operator) {
+        (FilterKey::CreateTime, "between") => None,
+        (FilterKey::Text(key @ (Key::Name | Key::AlgorithmName)), "like" | "not") => Some(key),
+        (FilterKey::Text(Key::Name | Key::AlgorithmName), _) => {
+            return Err(ApiError::filter_operator(operator));
+        }
+        (FilterKey::Text(key), "in" | "not") => Some(key),
+        _ => return Err(ApiError::filter_operator(operator)),
+    };
+    let mut values = Vec::new();
+    for value in filter.items_of("value")? {
+        values.push(value.text()?.to_owned());
+    }
+    let Some(key) = key else {
+        return narrow_span(&values, selection);
+    };
+    values.retain(|value| !value.is_empty());
+    if key == Key::Phase
+        && let Some(unknown) = values
+            .iter()
+            .find(|value| !PHASES.contains(&value.as_str()))
+    {
+        return Err(ApiError::filter_value(unknown));
+    }
+    if values.is_empty() {
+        return Ok(());
+    }
+    let test = match (operator, values.as_slice()) {
+        ("not", _) => Test::NotIn(values),
+        ("like", [part]) => Test::Contains(part.clone()),
+        ("like", _) => return Err(ApiError::filter_value(&values.join(","))),
+        _ => Test::In(values),
+    };
+    selection.tests.push((key, test));
+    Ok(())
+}
+
+/// Keys that a client of the vendor knows, and no document says with which operators.
+const UNDOCUMENTED_KEYS: [&str; 4] = [
+    "algorithm_id",
+    "pool_id",
+    "priority",
+    "training_experiment_id",
+];
+
+/// Blank values are no condition, here either.
+fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
+    for value in filter.items_of("value")? {
+        if !value.text()?.is_empty() {
+            return Err(ApiError::not_modelled(format!("searches by {key}")));
+        }
+    }
+    Ok(())
+}
+
+/// Narrows the span of time.
+fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
+    let moment = |text: &String| {
+        if text.is_empty() {
+            Ok(None)
+        } else {
+            Timestamp::parse(text)
+                .map(Some)
+                .ok_or_else(|| ApiError::filter_value(text))
+        }
+    };
+    match values {
+        [] => Ok(()),
+        [from, to] => {
+            let (from, to) = (moment(from)?, moment(to)?);
+            selection.from = selection.from.max(from);
+            selection.to = match (selection.to, to) {
+                (Some(earlier), Some(to)) => Some(earlier.min(to)),
+                (earlier, to) => earlier.or(to),
+            };
+            Ok(())
+        }
+        _ => Err(ApiError::filter_value(&values.join(","))),
+    }
+}

@@ -1,0 +1,115 @@
+//! Trials of a search, and what they tell about its parameters.
+
+use serde_json::json;
+
+use crate::{
+    api::error::ApiError,
+    handlers::call::{ApiCall, ApiResult, ok},
+    tuning::{self, TrialStatus},
+};
+
+/// Rows on a page when the request does not say, as in the documented example.
+const PAGE: usize = 50;
+
+pub(crate) fn algorithms() -> ApiResult {
+    let rows = tuning::documented();
+    ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
+}
+
+/// A page of the table; empty for a job that does not search.
+pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+    let limit = match call.number("limit", 0..=usize::MAX, 0)? {
+        0 => PAGE,
+        limit => limit,
+    };
+    let page = call.number("offset", 0..=usize::MAX, 0)?;
+    let now = call.now();
+    let (header, rows) = call.read(|job| tuning::trials_table(job, now))?;
+    let total = rows.len();
+    let shown: Vec<_> = rows
+        .into_iter()
+        .skip(page.saturating_mul(limit))
+        .take(limit)
+        .collect();
+    ok(json!({
+        "total": total,
+        "count": shown.len(),
+        "limit": limit,
+        "offset": page,
+        "group_by": "",
+        "items": {"header": header, "data": shown},
+    }))
+}
+
+fn unknown_trial(trial: &str) -> ApiError {
+    ApiError::invalid_parameter(format!("trial_id {trial} is not a trial of the job"))
+}
+
+pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+    let id = call.id("trial_id");
+    let table = call.read(|job| {
+        let trial = job.trials.iter().find(|trial| trial.id == id);
+        trial.map(|trial| tuning::trial_table(job, trial))
+    })?;
+    ok(table.ok_or_else(|| unknown_trial(id))?)
+}
+
+/// Asks the trial to end. It does so a moment later, and the search goes on.
+pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
+    let id = call.id("trial_id");
+    let asked = call.update(|job| {
+        let trial = job.trials.iter_mut().find(|trial| trial.id == id)?;
+        let runs = trial.status == TrialStatus::Running && !job.state.is_final();
+        trial.stop |= runs;
+        trial.changed |= runs;
+        Some(runs)
+    })?;
+    match asked {
+        None => Err(unknown_trial(id)),
+        Some(false) => Err(ApiError::of(2858, &["the trial has ended"])),
+        Some(true) => ok(json!({"earlystop_trial": id})),
+    }
+}
+
+/// One row for each parameter, once there are two trials with a reward.
+pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
+    let (names, trials) = call.read(|job| {
+        let names = job
+            .request
+            .tuning
+            .iter()
+            .flat_map(|tuning| tuning.space.names());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        (names, job.trials.clone())
+    })?;
+    let rows: Vec<_> = names
+        .iter()
+        .filter_map(|name| {
+            let (mean, deviation) = tuning::importance(&trials, name)?;
+            Some(json!([name, format!("{mean:.4}/{deviation:.4}")]))
+        })
+        .collect();
+    ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
+}
+
+/// Where the picture lies, once it is drawn: when the search has ended.
+pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
+    let name = call.id("parameter_name");
+    let (known, drawn, path) = call.read(|job| {
+        let tuning = job.request.tuning.as_ref();
+        (
+            tuning.is_some_and(|tuning| tuning.space.names().any(|known| known == name)),
+            job.state.is_final() && !job.trials.is_empty(),
+            tuning::picture_place(&job.request, name),
+        )
+    })?;
+    if !known {
+        return Err(ApiError::invalid_parameter(format!(
+            "parameter_name {name} is not searched"
+        )));
+    }
+    match path.filter(|_| drawn) {
+        Some(path) => ok(json!({"file_path": path})),
+        None => Err(ApiError::of(2836, &[name])),
+    }
+}

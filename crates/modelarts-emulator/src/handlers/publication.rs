@@ -1,0 +1,51 @@
+//! Algorithms that are published in the gallery. The emulator has no gallery: a publication is a
+//! record.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    database::documents::Record,
+    handlers::{
+        algorithms,
+        call::{ApiCall, ApiResult},
+    },
+};
+
+/// A new version of an asset; without a `content_id`, of a new asset.
+pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
+    let body = call.json()?;
+    let body = JsonField::root(&body);
+    let content_id = body.text_of("content_id")?;
+    let (mut version, mut description) = (None, None);
+    if let Some(info) = body.get("content_info")? {
+        version = info.text_of("version_num")?;
+        description = info.text_of("desc")?;
+    }
+    let algorithm = match body.get("algorithm")? {
+        Some(algorithm) => algorithm.required_text("id")?,
+        None => return Err(ApiError::invalid_parameter("algorithm.id is required")),
+    };
+    if algorithms::find(call, algorithm)?.is_none() {
+        return Err(ApiError::algorithm_not_found());
+    }
+    let new_id = || call.state.ids.next().to_string();
+    let id = new_id();
+    let shown = json!({
+        "content_id": content_id.map_or_else(new_id, str::to_owned),
+        "version_id": id,
+        "version_num": version.unwrap_or("1.0.0"),
+        "content_uri": "",
+    });
+    let mut value = shown.clone();
+    value["algorithm_id"] = algorithm.into();
+    value["desc"] = description.unwrap_or_default().into();
+    call.state.publications.insert(&Record {
+        project: call.user.project_id.clone(),
+        name: id.clone(),
+        value,
+        id,
+    })?;
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
+}

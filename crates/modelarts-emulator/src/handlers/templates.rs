@@ -1,0 +1,82 @@
+//! Templates for the configuration file of a search.
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::error::ApiError,
+    handlers::call::{ApiCall, ApiResult, ok},
+};
+
+/// Families in English and Chinese with the names of their templates, as documented; the Chinese
+/// names are ours, the documents have a placeholder.
+const FAMILIES: [(&str, &str, &[&str]); 4] = [
+    (
+        "hpo",
+        "超参搜索",
+        &[
+            "Anneal",
+            "Bayes",
+            "DragonFly",
+            "FixNorm",
+            "GridSearch",
+            "TPE",
+        ],
+    ),
+    (
+        "nas",
+        "神经网络架构搜索",
+        &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"],
+    ),
+    ("augment", "数据增强", &["AdvAutoAugment", "AutoAugment"]),
+    ("compression", "模型压缩", &["AutoCompress"]),
+];
+
+/// The templates whose settings are known, with what they set beside what all do. The content of
+/// the others is in no document.
+const SETTINGS: [(&str, &str); 3] = [
+    (
+        "Anneal",
+        "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n",
+    ),
+    ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),
+    (
+        "TPE",
+        "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n",
+    ),
+];
+
+pub(super) fn list() -> ApiResult {
+    let rows: Vec<Value> = FAMILIES
+        .iter()
+        .map(|(english, chinese, names)| {
+            json!({
+                "algorithm_type_en": english,
+                "algorithm_type_zh": chinese,
+                "algorithm_names": names,
+            })
+        })
+        .collect();
+    ok(json!({"yaml_templates": rows}))
+}
+
+pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
+    let (family, name) = (call.id("algorithm_type"), call.id("algorithm_name"));
+    let listed = FAMILIES
+        .iter()
+        .any(|(known, _, names)| *known == family && names.contains(&name));
+    if !listed {
+        return Err(ApiError::of(2836, &[&format!("{family}/{name}")]));
+    }
+    let Some((_, settings)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
+        return Err(ApiError::not_modelled(format!(
+            "the template {family}/{name}"
+        )));
+    };
+    let content = format!(
+        "general:\n  instance_per_trial: 1\n  cpu_per_instance: 1\n  gpu_per_instance: 1\n\n\
+         search_space:\n  - params:\n    - type: continuous_param\n      name: learning_rate\n      start: 0.0001\n      stop: 0.1\n\n\
+         search_algorithm:\n{settings}  reward_attr: accuracy\n  mode: max\n  num_samples: 20\n  max_concurrent: 4\n\n\
+         scheduler:\n  type: FIFOScheduler\n"
+    );
+    ok(json!({"file_name": format!("{name}.yaml"), "content": content}))
+}

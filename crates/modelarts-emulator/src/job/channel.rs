@@ -1,0 +1,184 @@
+//! Inputs, outputs and volumes of a job.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    files::{
+        container_path::{self, ContainerPath, MA_MOUNT_PATH},
+        obs_path::ObsPath,
+    },
+    validation::hides_platform,
+};
+
+/// An input or an output.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) access: Access,
+    /// Whether the request said so, then the answer says it too.
+    pub(crate) access_given: bool,
+    pub(crate) place: DataSource,
+    pub(crate) local_dir: ContainerPath,
+    /// What lies in the output's place is copied in before the start (predownload).
+    pub(crate) prefetch: bool,
+    /// How often an output is copied out while the job runs.
+    pub(crate) period: Duration,
+    /// What the request gave of the members that come back as they came.
+    pub(crate) echo: serde_json::Map<String, Value>,
+}
+
+/// Where the data of a channel lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DataSource {
+    Obs(ObsPath),
+    DataSet { id: String, version: Option<String> },
+}
+
+impl fmt::Display for DataSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Obs(path) => path.fmt(f),
+            Self::DataSet { id, version } => {
+                write!(
+                    f,
+                    "data set {id} {}",
+                    version.as_deref().unwrap_or_default()
+                )
+            }
+        }
+    }
+}
+
+/// How the code learns the local directory of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// `--name=<local dir>`, the default.
+    Parameter,
+    /// The environment variable `name`.
+    Env,
+}
+
+/// Storage that a job sees as a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Volume {
+    pub(crate) source: VolumeSource,
+    /// An absolute path in the service's terms.
+    pub(crate) local_path: String,
+}
+
+/// What is mounted.
+#[derive(Clone, Debug)]
+pub(crate) enum VolumeSource {
+    /// `server:/path`.
+    Nfs(String),
+    /// An object store or a parallel file system: both lie in the OBS root here.
+    Obs(ObsPath),
+}
+
+/// What the documents give as the default (`30s`).
+const PERIOD: Duration = Duration::from_secs(30);
+
+/// `inputs` or `outputs`, which have passed the rules.
+pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
+    let mut channels: Vec<Channel> = Vec::new();
+    for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
+        let name = item.text_of("name")?.unwrap_or_default().to_owned();
+        let remote = item.required("remote")?;
+        let place = match remote.get("dataset")? {
+            Some(dataset) => DataSource::DataSet {
+                id: dataset.required("id")?.text()?.to_owned(),
+                version: dataset.text_of("version_id")?.map(str::to_owned),
+            },
+            None => DataSource::Obs(obs(&remote.required("obs")?, "obs_url")?),
+        };
+        let access = item.text_of("access_method")?;
+        let local_dir = match item.home_of("local_dir")? {
+            Some(path) => path,
+            None => ContainerPath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
+        };
+        let prefetch = item.get("prefetch_to_local")?;
+        let period = item.get("period")?;
+        let mut echo = serde_json::Map::new();
+        for member in ["remote_constraint", "mode", "period"] {
+            if let Some(field) = item.get(member)? {
+                echo.insert(member.to_owned(), field.value().clone());
+            }
+        }
+        channels.push(Channel {
+            description: item
+                .get("description")?
+                .map(|f| f.text())
+                .transpose()?
+                .map(str::to_owned),
+            access: match access {
+                Some("env") => Access::Env,
+                _ => Access::Parameter,
+            },
+            access_given: access.is_some(),
+            place,
+            local_dir,
+            prefetch: prefetch.is_some_and(|field| field.value() == &Value::Bool(true)),
+            period: period
+                .and_then(|field| seconds(field.value()))
+                .unwrap_or(PERIOD),
+            echo,
+            name,
+        });
+    }
+    Ok(channels)
+}
+
+/// `30s` or 30: the documents have both.
+fn seconds(value: &Value) -> Option<Duration> {
+    let seconds = match value {
+        Value::String(text) => text.trim_end_matches('s').parse().ok()?,
+        other => other.as_u64()?,
+    };
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+/// An OBS path that must be there.
+fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
+    let text = parent.required(name)?.text()?;
+    ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
+}
+
+/// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
+pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
+    let mut volumes = Vec::new();
+    for item in spec.items_of("volumes")? {
+        for (kind, source) in [
+            ("nfs", "nfs_server_path"),
+            ("pfs", "pfs_path"),
+            ("obs", "obs_path"),
+        ] {
+            let Some(volume) = item.get(kind)? else {
+                continue;
+            };
+            let (Some(path), Some(place)) =
+                (volume.text_of(source)?, volume.text_of("local_path")?)
+            else {
+                continue;
+            };
+            if hides_platform(place) || container_path::plain(place).is_err() {
+                return Err(ApiError::not_modelled(format!(
+                    "{} at {place} (it must be a path without . and .. that hides no directory of the platform: name another one)",
+                    volume.required("local_path")?
+                )));
+            }
+            volumes.push(Volume {
+                source: match kind {
+                    "nfs" => VolumeSource::Nfs(path.to_owned()),
+                    _ => VolumeSource::Obs(obs(&volume, source)?),
+                },
+                local_path: place.to_owned(),
+            });
+        }
+    }
+    Ok(volumes)
+}

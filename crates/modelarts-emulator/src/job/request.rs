@@ -1,0 +1,371 @@
+//! What a job is asked to be: the body of CreateTrainingJob, after the [rules](crate::validation) have
+//! passed it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+pub(crate) use crate::job::channel::{Access, Channel, DataSource, Volume};
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    catalog::{engines::Engine, flavors::Flavor},
+    files::{
+        container_path::{ContainerPath, DEFAULT_LOCAL_CODE_DIR},
+        obs_path::ObsPath,
+    },
+    job::{
+        channel::{channels, volumes},
+        roles,
+    },
+    tuning::Tuning,
+    validation::{self, Annotations},
+};
+
+/// `spec.runtime_type` of a job whose request does not say.
+pub(crate) const RUNTIME_TYPE: &str = "production";
+
+/// A checked request. The default is that of a job whose request is still to be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JobRequest {
+    /// The body as it came; from a stored algorithm, filled in from there.
+    pub(crate) given: Value,
+    pub(crate) name: String,
+    pub(crate) workspace_id: String,
+    pub(crate) annotations: Option<Map<String, Value>>,
+    pub(crate) algorithm_name: String,
+    pub(crate) code_dir: Option<ObsPath>,
+    pub(crate) start: Start,
+    pub(crate) engine: Map<String, Value>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) inputs: Vec<Channel>,
+    pub(crate) outputs: Vec<Channel>,
+    pub(crate) environments: Option<BTreeMap<String, String>>,
+    /// Where the code directory's copy goes; the request may name another place than the default.
+    pub(crate) local_code_dir: Option<ContainerPath>,
+    pub(crate) working_dir: Option<ContainerPath>,
+    pub(crate) flavor_id: Option<String>,
+    pub(crate) pool_id: Option<String>,
+    pub(crate) node_count: u32,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) auto_stop_hours: Option<u32>,
+    pub(crate) log_export: LogExport,
+    pub(crate) retry: Retry,
+    /// Its code runs in trials.
+    pub(crate) tuning: Option<Tuning>,
+    /// Of a heterogeneous job: what each element of `tasks` asks for. Then code, channels, flavor
+    /// and logs are theirs, and `node_count` is that of all together.
+    pub(crate) roles: Vec<Arc<JobRequest>>,
+    /// Of an element of `tasks`: the role that it names.
+    pub(crate) role: Option<String>,
+    /// Of an element of `tasks`: the index of its first task. Earlier elements may have its role.
+    pub(crate) first_index: u32,
+}
+
+/// How the code starts.
+#[derive(Clone, Debug)]
+pub(crate) enum Start {
+    /// `python3 <boot file>`, from a preset image.
+    BootFile {
+        file: ObsPath,
+        /// Its path inside the code directory.
+        below: PathBuf,
+    },
+    /// `bash -c <command>`, from a custom image.
+    Command(String),
+    /// The platform's own code, which the emulator does not have.
+    FineTuning,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::Command(String::new())
+    }
+}
+
+/// A hyper-parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) description: String,
+    pub(crate) constraint: Option<Value>,
+}
+
+/// `spec.log_export_path`.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum LogExport {
+    #[default]
+    NotGiven,
+    /// Given, but blank; the answer says `{}`.
+    Blank,
+    To(ObsPath),
+}
+
+/// What the annotations `fault-tolerance/…` ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Retry {
+    /// How often a failed job runs again. Not 0 also means a pre-check of the environment.
+    pub(crate) times: u32,
+    /// Whether any failure makes it run again, three times in a row.
+    pub(crate) unconditional: bool,
+    /// Whether a job that hangs is started again where it is.
+    pub(crate) hang: bool,
+}
+
+impl JobRequest {
+    /// Reads a body that the rules have passed.
+    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
+        let body = JsonField::root(&given);
+        let kind = body.required("kind")?.text()?;
+        if !["job", "hetero_job"].contains(&kind) {
+            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
+        }
+        if !body.items_of("tasks")?.is_empty() {
+            return roles::read(given);
+        }
+        let metadata = body.required("metadata")?;
+        let none = Value::Object(Map::new());
+        let algorithm = match body.get("algorithm")? {
+            None if validation::tuned(&given).is_some() => JsonField::root(&none),
+            _ => body.required("algorithm")?,
+        };
+        let spec = body.required("spec")?;
+        let resource = spec.required("resource")?;
+
+        let annotations = match metadata.get("annotations")? {
+            Some(field) => Some(field.object()?.clone()),
+            None => None,
+        };
+        let engine = engine(&algorithm)?;
+        let (code_dir, start) = start(&given, &algorithm)?;
+        // An engine of version 1 knows no other directories.
+        let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
+        let home = |name: &str| match old {
+            true => Ok(None),
+            false => algorithm.home_of(name),
+        };
+        let node_count = resource.get("node_count")?.map(|field| field.integer());
+        Ok(Self {
+            name: metadata.required("name")?.text()?.to_owned(),
+            workspace_id: metadata.text_of("workspace_id")?.unwrap_or("0").to_owned(),
+            retry: Retry::read(annotations.as_ref()),
+            annotations,
+            algorithm_name: algorithm.text_of("name")?.unwrap_or_default().to_owned(),
+            code_dir,
+            start,
+            engine,
+            parameters: parameters(&algorithm)?,
+            inputs: channels(&algorithm, "inputs")?,
+            outputs: channels(&algorithm, "outputs")?,
+            environments: environments(&algorithm)?,
+            local_code_dir: home("local_code_dir")?,
+            working_dir: home("working_dir")?,
+            flavor_id: resource.text_of("flavor_id")?.map(str::to_owned),
+            pool_id: resource.text_of("pool_id")?.map(str::to_owned),
+            node_count: u32::try_from(node_count.transpose()?.unwrap_or(1)).unwrap_or(1),
+            volumes: volumes(&spec)?,
+            auto_stop_hours: auto_stop(&spec)?,
+            log_export: match spec.get("log_export_path")? {
+                None => LogExport::NotGiven,
+                Some(field) => {
+                    obs_member(&field, "obs_url")?.map_or(LogExport::Blank, LogExport::To)
+                }
+            },
+            tuning: Tuning::read(&algorithm)?,
+            given,
+            ..Self::default()
+        })
+    }
+
+    /// The requests that its tasks run: the roles of a heterogeneous job, or the job itself.
+    pub(crate) fn parts(self: &Arc<Self>) -> &[Arc<Self>] {
+        match self.roles.as_slice() {
+            [] => std::slice::from_ref(self),
+            roles => roles,
+        }
+    }
+
+    /// The outputs of all its parts.
+    pub(crate) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
+        self.parts().iter().flat_map(|part| &part.outputs)
+    }
+
+    /// The first part of the names of its tasks.
+    pub(crate) fn role(&self) -> &str {
+        self.role.as_deref().unwrap_or("worker")
+    }
+
+    /// The indexes of its tasks.
+    pub(crate) fn indexes(&self) -> Range<u32> {
+        self.first_index..self.first_index + self.node_count
+    }
+
+    /// Where the code directory's copies go: `MA_JOB_DIR`.
+    pub(crate) fn job_dir(&self) -> ContainerPath {
+        let default = || ContainerPath::fixed(DEFAULT_LOCAL_CODE_DIR);
+        self.local_code_dir.clone().unwrap_or_else(default)
+    }
+
+    /// Where the code directory's copy lies: its last segment is kept.
+    pub(crate) fn code_copy(&self) -> ContainerPath {
+        match &self.code_dir {
+            Some(code_dir) => self.job_dir().join(code_dir.last()),
+            None => self.job_dir(),
+        }
+    }
+
+    pub(crate) fn flavor(&self) -> Option<&'static Flavor> {
+        self.flavor_id.as_deref().and_then(Flavor::find)
+    }
+
+    pub(crate) fn auto_stop(&self) -> Option<Duration> {
+        self.auto_stop_hours
+            .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
+    }
+
+    /// How long there must be no sign of life before the job counts as hanging:
+    /// `MA_HANG_DETECT_TIME` in minutes, 30 if the job does not say.
+    pub(crate) fn hang_time(&self) -> Duration {
+        let variables = self.environments.as_ref();
+        let minutes = variables
+            .and_then(|variables| variables.get("MA_HANG_DETECT_TIME"))
+            .and_then(|text| text.parse().ok())
+            .filter(|minutes| *minutes > 0)
+            .unwrap_or(30_u32);
+        Duration::from_secs(60 * u64::from(minutes))
+    }
+
+    /// What stands for the image in the events.
+    pub(crate) fn image(&self) -> &str {
+        ["image_url", "engine_version", "engine_id", "engine_name"]
+            .iter()
+            .find_map(|name| self.engine.get(*name)?.as_str())
+            .unwrap_or_default()
+    }
+
+    /// 1 to 3; 1 if the request does not say.
+    pub(crate) fn priority(&self) -> i64 {
+        let asked = self.given.pointer("/spec/schedule_policy/priority");
+        asked.and_then(Value::as_i64).unwrap_or(1)
+    }
+
+    /// `spec.runtime_type`.
+    pub(crate) fn runtime_type(&self) -> &str {
+        match self.text("/spec/runtime_type") {
+            "" => RUNTIME_TYPE,
+            given => given,
+        }
+    }
+
+    /// A text of the body, by its JSON pointer; empty if it is not there.
+    pub(crate) fn text(&self, pointer: &str) -> &str {
+        let value = self.given.pointer(pointer);
+        value.and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl Retry {
+    fn read(annotations: Option<&Map<String, Value>>) -> Self {
+        let text = |key: &str| annotations?.get(key)?.as_str();
+        Self {
+            times: text(Annotations::RETRIES)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
+            unconditional: text(Annotations::UNCONDITIONAL) == Some("true"),
+            hang: text(Annotations::HANG_RETRY) == Some("true"),
+        }
+    }
+}
+
+/// The preset engine that an `engine` object names.
+pub(crate) fn preset(engine: &Map<String, Value>) -> Option<&'static Engine> {
+    let text = |name: &str| engine.get(name)?.as_str();
+    match (
+        text("engine_id"),
+        text("engine_name"),
+        text("engine_version"),
+    ) {
+        (Some(id), _, _) => Engine::by_id(id),
+        (None, Some(name), Some(version)) => Engine::by_name(name, version),
+        _ => None,
+    }
+}
+
+fn engine(algorithm: &JsonField<'_>) -> Result<Map<String, Value>, ApiError> {
+    let Some(engine) = algorithm.get("engine")? else {
+        return Ok(Map::new());
+    };
+    let mut given = engine.object()?.clone();
+    given.retain(|_, value| !value.is_null() && *value != "");
+    Ok(given)
+}
+
+fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
+    if algorithm
+        .text_of("code_dir")?
+        .is_some_and(|path| path.starts_with("file://"))
+    {
+        return Err(ApiError::not_modelled("code inside an image (file://)"));
+    }
+    let code_dir = obs_member(algorithm, "code_dir")?;
+    let command = algorithm.text_of("command")?;
+    let start = match obs_member(algorithm, "boot_file")? {
+        Some(file) if validation::idle_start(given) != Some("boot_file") => {
+            let below = code_dir
+                .as_ref()
+                .and_then(|directory| file.below(directory));
+            let below = below.ok_or_else(ApiError::boot_file_outside)?;
+            Start::BootFile { file, below }
+        }
+        _ => match command {
+            Some(command) => Start::Command(command.to_owned()),
+            None if validation::tuned(given).is_some() => Start::FineTuning,
+            None => return Err(ApiError::command_and_image()),
+        },
+    };
+    Ok((code_dir, start))
+}
+
+fn obs_member(parent: &JsonField<'_>, name: &str) -> Result<Option<ObsPath>, ApiError> {
+    match parent.text_of(name)? {
+        None => Ok(None),
+        Some(text) => ObsPath::parse(text)
+            .map(Some)
+            .map_err(|reason| ApiError::obs_path(text, reason)),
+    }
+}
+
+fn parameters(algorithm: &JsonField<'_>) -> Result<Vec<Parameter>, ApiError> {
+    let mut parameters = Vec::new();
+    for item in algorithm.items_of("parameters")? {
+        parameters.push(Parameter {
+            name: item.required("name")?.text()?.to_owned(),
+            value: item.text_of("value")?.unwrap_or_default().to_owned(),
+            description: item.text_of("description")?.unwrap_or_default().to_owned(),
+            constraint: item.get("constraint")?.map(|field| field.value().clone()),
+        });
+    }
+    Ok(parameters)
+}
+
+fn environments(algorithm: &JsonField<'_>) -> Result<Option<BTreeMap<String, String>>, ApiError> {
+    let Some(field) = algorithm.get("environments")? else {
+        return Ok(None);
+    };
+    let mut variables = BTreeMap::new();
+    for (name, value) in field.members()? {
+        variables.insert(name.to_owned(), value.text()?.to_owned());
+    }
+    Ok(Some(variables))
+}
+
+pub(crate) fn auto_stop(spec: &JsonField<'_>) -> Result<Option<u32>, ApiError> {
+    match spec.get("auto_stop")? {
+        None => Ok(None),
+        Some(auto_stop) => Ok(u32::try_from(auto_stop.required("duration")?.integer()?).ok()),
+    }
+}

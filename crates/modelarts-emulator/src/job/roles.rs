@@ -1,0 +1,221 @@
+//! Heterogeneous jobs: each element of `tasks` is a role with code, data and resources of its own.
+//! A role is judged, read and run as the ordinary job that it would be alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    api::{error::ApiError, json_field::JsonField},
+    job::request::{Channel, JobRequest, LogExport, Start, auto_stop, preset},
+    runner::process::environment::role_variable,
+    validation::{self, Creation},
+};
+
+/// The roles of a body: each as it was given, with known fields only, and as the body of an
+/// ordinary job.
+fn bodies(given: &Value) -> Vec<(Value, Value)> {
+    let mut known = validation::known(given);
+    let tasks = match known["tasks"].take() {
+        Value::Array(tasks) => tasks,
+        _ => Vec::new(),
+    };
+    let roles = tasks.into_iter().map(|task| {
+        let mut algorithm = Map::new();
+        // Parameters, channels and the engine have two places.
+        for place in ["/algorithm/job_config", "/algorithm"] {
+            let members = task.pointer(place).and_then(Value::as_object);
+            let members = members.into_iter().flatten();
+            let members = members.filter(|(_, value)| !is_empty(value));
+            algorithm.extend(members.map(|(name, value)| (name.clone(), value.clone())));
+        }
+        algorithm.remove("job_config");
+        let body = json!({
+            "kind": given["kind"],
+            "metadata": given["metadata"],
+            "algorithm": algorithm,
+            "spec": {
+                "resource": task["task_resource"],
+                "log_export_path": task["log_export_path"],
+            },
+        });
+        (task, body)
+    });
+    roles.collect()
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || *value == json!([]) || *value == json!({})
+}
+
+/// Holds each role against the rules for ordinary jobs.
+pub(crate) fn check(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
+    let roles = bodies(draft.body);
+    for (at, (task, body)) in roles.iter().enumerate() {
+        let role = Creation { body, ..*draft };
+        validation::check(&role).map_err(|error| of_task(error, at, task))?;
+        if let Some(pool) = role.pool() {
+            let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
+            let nodes = in_pools.entry(&pool.id).or_default();
+            *nodes = nodes.saturating_add(asked);
+            if *nodes > i64::from(pool.nodes) {
+                return Err(ApiError::too_many_nodes(*nodes, pool.nodes));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An error of the role as an ordinary job, with the names that its fields have in `tasks`.
+fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
+    let element = format!("tasks[{at}]");
+    let algorithm = format!("{element}.algorithm.");
+    let mut error = error
+        .renamed("algorithm.", &algorithm)
+        .renamed("spec.resource", &format!("{element}.task_resource"))
+        .renamed(
+            "spec.log_export_path",
+            &format!("{element}.log_export_path"),
+        );
+    let given = task.pointer("/algorithm/job_config");
+    for (name, _) in given.and_then(Value::as_object).into_iter().flatten() {
+        if is_empty(&task["algorithm"][name]) {
+            error = error.renamed(
+                &format!("{algorithm}{name}"),
+                &format!("{algorithm}job_config.{name}"),
+            );
+        }
+    }
+    if !error.message.contains(&element) {
+        error.message = format!("{element}: {}", error.message);
+    }
+    error
+}
+
+/// Reads a body with `tasks`. Roles share what the body says of the whole job.
+pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
+    let algorithm = JsonField::root(&given).get("algorithm")?;
+    if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
+        return Err(ApiError::not_modelled(
+            "algorithm beside tasks (it must be empty: each of tasks has an algorithm)",
+        ));
+    }
+    let mut roles: Vec<Arc<JobRequest>> = Vec::new();
+    let mut variables: BTreeMap<String, String> = BTreeMap::new();
+    for (at, (task, body)) in bodies(&given).into_iter().enumerate() {
+        let mut role = JobRequest::read(body).map_err(|error| of_task(error, at, &task))?;
+        role.role = JsonField::root(&task).text_of("role")?.map(str::to_owned);
+        let other = variables.entry(role_variable(role.role()));
+        let other = other.or_insert_with(|| role.role().to_owned());
+        if other != role.role() {
+            return Err(ApiError::not_modelled(format!(
+                "the roles {other} and {}, whose variables VC_{}_NUM would be one \
+                 (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
+                role.role(),
+                role_variable(role.role()),
+            )));
+        }
+        let same = roles.iter().filter(|other| other.role() == role.role());
+        role.first_index = same.map(|other| other.node_count).sum();
+        roles.push(Arc::new(role));
+    }
+    let Some(first) = roles.first() else {
+        return Err(ApiError::not_modelled("a heterogeneous job without tasks"));
+    };
+    if let Some(at) = roles.iter().position(|role| role.pool_id != first.pool_id) {
+        return Err(ApiError::not_modelled(format!(
+            "tasks in different resource pools (tasks[{at}].task_resource.pool_id must be that of \
+             tasks[0] on this emulator: give all the same, or none)"
+        )));
+    }
+    Ok(JobRequest {
+        name: first.name.clone(),
+        workspace_id: first.workspace_id.clone(),
+        annotations: first.annotations.clone(),
+        retry: first.retry,
+        auto_stop_hours: match JsonField::root(&given).get("spec")? {
+            Some(spec) => auto_stop(&spec)?,
+            None => None,
+        },
+        pool_id: first.pool_id.clone(),
+        node_count: roles.iter().map(|role| role.node_count).sum(),
+        roles,
+        given,
+        ..JobRequest::default()
+    })
+}
+
+/// An element of `tasks` in an answer. It shows less than an ordinary job's answer does.
+pub(crate) fn render(role: &JobRequest) -> Value {
+    let mut algorithm = json!({
+        "engine": role.engine,
+        "inputs": role.inputs.iter().map(channel).collect::<Value>(),
+        "outputs": role.outputs.iter().map(output).collect::<Value>(),
+    });
+    let mut put = |name: &str, value: Value| algorithm[name] = value;
+    if let Some(code_dir) = &role.code_dir {
+        put("code_dir", code_dir.to_string().into());
+    }
+    if let Start::BootFile { file, .. } = &role.start {
+        put("boot_file", file.to_string().into());
+    }
+    if let Some(environments) = &role.environments {
+        put("environments", json!(environments));
+    }
+    for (name, directory) in [
+        ("local_code_dir", &role.local_code_dir),
+        ("working_dir", &role.working_dir),
+    ] {
+        if let Some(directory) = directory {
+            put(name, directory.to_string().into());
+        }
+    }
+    let shown = &mut algorithm["engine"];
+    if let Some(engine) = shown.as_object_mut() {
+        // No document has it in the engine of a task.
+        engine.remove("install_sys_packages");
+    }
+    if let Some(engine) = preset(&role.engine) {
+        shown["v1_compatible"] = engine.v1_compatible.into();
+        if shown.get("run_user").is_none() {
+            shown["run_user"] = engine.run_user.into();
+        }
+    }
+    let mut task = json!({"algorithm": algorithm});
+    if let Some(name) = &role.role {
+        task["role"] = name.as_str().into();
+    }
+    let mut resource = json!({});
+    if let Some(flavor) = role.flavor() {
+        resource = flavor.detail();
+        resource["max_num"] = resource["flavor_info"]["max_num"].clone();
+        resource["flavor_id"] = flavor.id.into();
+        resource["flavor_name"] = flavor.name.into();
+    }
+    if let Some(pool) = &role.pool_id {
+        resource["pool_id"] = pool.as_str().into();
+    }
+    task["task_resource"] = resource;
+    if let LogExport::To(path) = &role.log_export {
+        task["log_export_path"] = json!({"obs_url": path.to_string()});
+    }
+    task
+}
+
+fn channel(channel: &Channel) -> Value {
+    json!({
+        "name": channel.name,
+        "local_dir": channel.local_dir.to_string(),
+        "remote": {"obs": {"obs_url": channel.place.to_string()}},
+    })
+}
+
+/// The mode and the period are the documented defaults: a request cannot name others.
+fn output(output: &Channel) -> Value {
+    let mut shown = channel(output);
+    shown["mode"] = "upload_periodically".into();
+    shown["period"] = "30s".into();
+    shown
+}

@@ -1,0 +1,174 @@
+//! The states of a job and the ways between them (domain.md section 2).
+
+use serde::{Deserialize, Serialize};
+
+/// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum State {
+    Creating,
+    Queuing,
+    Running,
+    Terminating,
+    Completed,
+    Failed,
+    Terminated,
+    /// Preparation was impossible. The other three kinds of Abnormal (TerminatedFailed, Unknown,
+    /// Lost) need a control plane that loses things.
+    CreateFailed,
+}
+
+impl State {
+    pub(crate) const fn phase(self) -> &'static str {
+        match self {
+            Self::Creating => "Creating",
+            Self::Queuing => "Pending",
+            Self::Running => "Running",
+            Self::Terminating => "Terminating",
+            Self::Completed => "Completed",
+            Self::Failed => "Failed",
+            Self::Terminated => "Terminated",
+            Self::CreateFailed => "Abnormal",
+        }
+    }
+
+    pub(crate) const fn secondary_phase(self) -> &'static str {
+        match self {
+            Self::Creating => "Creating",
+            Self::Queuing => "Queuing",
+            Self::Running => "Running",
+            Self::Terminating => "Terminating",
+            Self::Completed => "Completed",
+            Self::Failed => "Failed",
+            Self::Terminated => "Terminated",
+            Self::CreateFailed => "CreateFailed",
+        }
+    }
+
+    /// No way leads on from here.
+    pub(crate) const fn is_final(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed
+        )
+    }
+
+    /// Terminate is documented for Creating, Pending and Running. Terminating is mentioned
+    /// nowhere; domain.md 2.4 chooses to refuse.
+    pub(crate) const fn may_be_terminated(self) -> bool {
+        matches!(self, Self::Creating | Self::Queuing | Self::Running)
+    }
+
+    /// The table of transitions; the numbers are those of domain.md 2.3.
+    pub(crate) const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Creating, Self::Queuing)                               // 2
+                | (Self::Creating | Self::Queuing, Self::CreateFailed)    // 3
+                | (Self::Queuing, Self::Running)                          // 4
+                | (Self::Queuing, Self::Failed)                           // 5, 10
+                | (Self::Running, Self::Completed)                        // 6
+                | (Self::Running, Self::Failed)                           // 7
+                | (Self::Running, Self::Queuing)                          // 8
+                | (Self::Creating | Self::Queuing | Self::Running, Self::Terminating) // 11, 12
+                | (Self::Terminating, Self::Terminated) // 11, 12
+        )
+    }
+}
+
+/// The values that `phase` can have, for searches.
+pub(crate) const PHASES: [&str; 8] = [
+    "Creating",
+    "Pending",
+    "Running",
+    "Failed",
+    "Completed",
+    "Terminating",
+    "Terminated",
+    "Abnormal",
+];
+
+/// After which failures a job is run again that asks for it by `fault-tolerance/job-retry-num`.
+/// The documents disagree (checklist.md, row 23; domain.md section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestartOn {
+    /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.
+    Fault,
+    /// Whenever the code fails: the guide to creating jobs. Hardware does not fail here.
+    #[default]
+    AnyFailure,
+}
+
+/// Why a job is being ended before its code ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopReason {
+    /// StopTrainingJob.
+    ByUser,
+    /// `spec.auto_stop`.
+    AfterHours(u32),
+    /// DeleteTrainingJob.
+    Deleted,
+    /// The emulator itself ends.
+    Shutdown,
+    /// `POST /_emulator/reset`: without any grace.
+    Reset,
+}
+
+impl StopReason {
+    /// Whether the steps that follow the end of the code are still worth their delays.
+    pub(crate) const fn in_a_hurry(self) -> bool {
+        self.urgency() > 0
+    }
+
+    /// A request replaces an earlier one that is less urgent.
+    pub(crate) const fn urgency(self) -> u8 {
+        match self {
+            Self::ByUser | Self::AfterHours(_) => 0,
+            Self::Deleted | Self::Shutdown => 1,
+            Self::Reset => 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [State; 8] = [
+        State::Creating,
+        State::Queuing,
+        State::Running,
+        State::Terminating,
+        State::Completed,
+        State::Failed,
+        State::Terminated,
+        State::CreateFailed,
+    ];
+
+    #[test]
+    fn final_states_are_final_and_all_others_end() {
+        for state in ALL {
+            assert_eq!(
+                ALL.iter().all(|next| !state.may_become(*next)),
+                state.is_final(),
+                "{state:?}"
+            );
+            assert!(PHASES.contains(&state.phase()));
+            assert_eq!(
+                state.may_be_terminated(),
+                state.may_become(State::Terminating)
+            );
+        }
+    }
+
+    #[test]
+    fn every_state_can_be_reached() {
+        let mut reached = vec![State::Creating];
+        while let Some(next) = ALL
+            .iter()
+            .find(|next| !reached.contains(next) && reached.iter().any(|s| s.may_become(**next)))
+        {
+            reached.push(*next);
+        }
+        assert_eq!(reached.len(), ALL.len());
+    }
+}

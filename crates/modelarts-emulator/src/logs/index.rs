@@ -1,0 +1,469 @@
+//! Indexes of logs: the number of line ends up to each block, so that a page of lines is found
+//! without reading the log from its first byte. A page costs the same wherever it is.
+//!
+//! In memory only, and made again when it is needed: after a restart, for a log that the job's code
+//! has written anew, and for a log that was not asked for lately if all indexes take more than 16 MiB.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::logs::{
+    lines::{LineFinder, Wanted},
+    stream::LOG_CHUNK,
+};
+
+/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside its
+/// own lines.
+const BLOCK: usize = 64 << 10;
+/// The most blocks of a log, 256 KiB of memory; then they are made twice as large. Even.
+const MOST_BLOCKS: usize = 1 << 15;
+/// In bytes: so many of the last counted ones are kept, to notice a log that was written anew.
+const MARK: usize = 256;
+/// The most logs that have an index.
+const MOST_LOGS: usize = 4096;
+/// The most blocks of all logs together, 16 MiB of memory.
+const MOST_ENTRIES: usize = 1 << 21;
+
+/// The indexes of the logs that were asked for lately; the last one is at the end.
+#[derive(Debug, Default)]
+pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
+
+/// Locked while it grows, so that requests at the same time do not read the same twice.
+pub(crate) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
+
+impl LogIndexes {
+    /// The index of a log, by the log's name.
+    pub(crate) fn of(&self, log: &str) -> SharedIndex {
+        let mut all = self.0.lock();
+        let found = all.iter().position(|(name, _)| name == log);
+        let entry = match found.and_then(|at| all.remove(at)) {
+            Some(entry) => entry,
+            None => (log.to_owned(), SharedIndex::default()),
+        };
+        let mut entries = 0;
+        // The last ones come first. An index that is locked is in use, and stays.
+        let kept = all
+            .iter()
+            .rev()
+            .take(MOST_LOGS - 1)
+            .take_while(|(_, index)| {
+                entries += index
+                    .try_lock()
+                    .map_or(0, |index| index.line_ends.capacity());
+                entries <= MOST_ENTRIES
+            });
+        let dropped = all.len() - kept.count();
+        all.drain(..dropped);
+        let index = Arc::clone(&entry.1);
+        all.push_back(entry);
+        index
+    }
+}
+
+/// Line ends of a log by position.
+#[derive(Debug)]
+pub(crate) struct LineIndex {
+    /// In bytes.
+    block: usize,
+    /// Element n: the line ends in the first n + 1 blocks.
+    line_ends: Vec<usize>,
+    /// The last bytes of the last block.
+    mark: Vec<u8>,
+}
+
+impl Default for LineIndex {
+    fn default() -> Self {
+        Self {
+            block: BLOCK,
+            line_ends: Vec::new(),
+            mark: Vec::new(),
+        }
+    }
+}
+
+impl LineIndex {
+    /// How far the log is counted, in bytes.
+    fn end(&self) -> u64 {
+        self.position(self.line_ends.len())
+    }
+
+    fn position(&self, blocks: usize) -> u64 {
+        self.block as u64 * blocks as u64
+    }
+
+    /// The line ends before [`end`](Self::end).
+    fn counted(&self) -> usize {
+        self.line_ends.last().copied().unwrap_or(0)
+    }
+
+    /// Takes the log from [`end`](Self::end) on; of an incomplete block nothing.
+    fn take(&mut self, mut piece: &[u8]) {
+        while let Some((block, rest)) = piece.split_at_checked(self.block) {
+            let ends = block.iter().filter(|byte| **byte == b'\n').count();
+            self.line_ends.push(self.counted() + ends);
+            self.mark.clear();
+            self.mark
+                .extend_from_slice(&block[block.len().saturating_sub(MARK)..]);
+            piece = rest;
+            if self.line_ends.len() == MOST_BLOCKS {
+                let pairs = self.line_ends.chunks_exact(2).map(|pair| pair[1]);
+                self.line_ends = pairs.collect();
+                self.block *= 2;
+            }
+        }
+    }
+
+    /// Where to begin to look for the lines behind the line `skip`: the position, and how many
+    /// lines have begun before it. None of the lines looked for begins before it.
+    fn before(&self, skip: usize) -> (u64, usize) {
+        match self.line_ends.partition_point(|ends| *ends < skip) {
+            0 => (0, 0),
+            blocks => (self.position(blocks), self.line_ends[blocks - 1] + 1),
+        }
+    }
+
+    /// Counts on until there are `until` line ends or the log is at its end.
+    async fn extend<'a>(
+        &mut self,
+        until: usize,
+        part: &impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+    ) -> io::Result<()> {
+        let mark = self.mark.len() as u64;
+        if mark > 0 && part(self.end() - mark, mark).await? != self.mark {
+            *self = Self::default();
+        }
+        while self.counted() < until {
+            let end = self.end();
+            let piece = part(end, LOG_CHUNK.max(self.block as u64)).await?;
+            self.take(&piece);
+            if self.end() == end {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lines of a log.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// The number of the first one.
+    pub(crate) first: usize,
+    pub(crate) lines: usize,
+    pub(crate) content: Vec<u8>,
+}
+
+/// Finds lines. Of more than `most` bytes only as many lines as fit, those next to the base line; of
+/// a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives at
+/// most so many bytes (its second argument) of the log from a position (its first) on.
+pub(crate) async fn page<'a>(
+    index: &tokio::sync::Mutex<LineIndex>,
+    wanted: Wanted,
+    most: u64,
+    part: impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+) -> io::Result<Option<Page>> {
+    let start = {
+        let mut index = index.lock().await;
+        let last = wanted.last();
+        let until = match wanted.ascending {
+            true => wanted.skip(),
+            false => last,
+        };
+        index.extend(until, &part).await?;
+        index.before(match wanted.ascending {
+            true => wanted.skip(),
+            // The log has that many lines at least.
+            false => index.counted().min(last).saturating_sub(wanted.count),
+        })
+    };
+    let mut finder = LineFinder::new(wanted, most, start);
+    loop {
+        let piece = part(finder.at(), BLOCK as u64).await?;
+        if piece.is_empty() || !finder.take(&piece) {
+            break;
+        }
+    }
+    let Some(found) = finder.found() else {
+        return Ok(None);
+    };
+    let mut content = Vec::new();
+    while found.start + (content.len() as u64) < found.end {
+        let at = found.start + content.len() as u64;
+        let piece = part(at, found.end - at).await?;
+        if piece.is_empty() {
+            break;
+        }
+        content.extend(piece);
+    }
+    if found.is_cut {
+        content.truncate(whole_characters(&content));
+    }
+    Ok(Some(Page {
+        first: found.first,
+        lines: found.lines,
+        content,
+    }))
+}
+
+/// The length without the beginning of a character whose other bytes are missing.
+fn whole_characters(content: &[u8]) -> usize {
+    let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
+    let last = last.unwrap_or(0);
+    match std::str::from_utf8(&content[last..]) {
+        Err(error) if error.error_len().is_none() => last,
+        _ => content.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// A log in memory with a small index, and the bytes that were read of it.
+    struct Log {
+        text: RefCell<Vec<u8>>,
+        index: SharedIndex,
+        read: Cell<usize>,
+    }
+
+    impl Log {
+        fn new(text: impl Into<Vec<u8>>, block: usize) -> Self {
+            let index = LineIndex {
+                block,
+                ..LineIndex::default()
+            };
+            Self {
+                text: RefCell::new(text.into()),
+                index: Arc::new(tokio::sync::Mutex::new(index)),
+                read: Cell::new(0),
+            }
+        }
+
+        fn part(&self, from: u64, most: u64) -> Vec<u8> {
+            let text = self.text.borrow();
+            let from = text.len().min(from as usize);
+            let to = text.len().min(from + most as usize);
+            self.read.set(self.read.get() + to - from);
+            text[from..to].to_vec()
+        }
+
+        async fn page(&self, wanted: Wanted, most: u64) -> Option<Page> {
+            let part = |from, most| std::future::ready(Ok(self.part(from, most))).boxed();
+            page(&self.index, wanted, most, part).await.unwrap()
+        }
+
+        async fn behind(&self, line: usize) -> Option<Page> {
+            let wanted = Wanted {
+                count: 500,
+                ascending: true,
+                base: Some(line),
+            };
+            self.page(wanted, u64::MAX).await
+        }
+
+        /// All pages from the first to the last; the bytes that were read for them.
+        async fn follow(&self) -> usize {
+            let mut line = 0;
+            let mut text = Vec::new();
+            while let Some(page) = self.behind(line).await {
+                assert_eq!(page.first, line + 1);
+                line += page.lines;
+                text.extend(page.content);
+            }
+            assert!(text == *self.text.borrow(), "{} bytes came", text.len());
+            self.read.take()
+        }
+    }
+
+    fn lines(from: usize, to: usize) -> String {
+        (from..=to).map(|n| format!("line {n:7}\n")).collect()
+    }
+
+    #[tokio::test]
+    async fn a_page_costs_the_same_wherever_it_is() {
+        let log = Log::new(lines(1, 200_000), BLOCK);
+        let half = Log::new(lines(1, 100_000), BLOCK);
+        let (whole, half) = (log.follow().await, half.follow().await);
+        assert!(whole < half * 2 + half / 100, "{whole} and {half} bytes");
+        for line in [0, 10, 99_999, 199_000] {
+            let page = log.behind(line).await.unwrap();
+            assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
+            // Its lines, a block to find them and one to find their end.
+            let most = 500 * 13 + 2 * BLOCK + MARK;
+            let read = log.read.take();
+            assert!(read <= most, "behind line {line}: {read} bytes");
+        }
+    }
+
+    /// However long lines are, no more is read of them than a page can have.
+    #[tokio::test]
+    async fn long_lines_are_not_read_for_pages_that_cannot_hold_them() {
+        let line = format!("{}\n", "x".repeat(1 << 20));
+        let log = Log::new(line.repeat(20), BLOCK);
+        let wanted = |base| Wanted {
+            count: 500,
+            ascending: true,
+            base,
+        };
+        let page = log.page(wanted(None), 3 << 20).await.unwrap();
+        assert_eq!((page.first, page.lines), (1, 2));
+        let read = log.read.take();
+        assert!(read <= (5 << 20) + 2 * BLOCK, "{read} bytes");
+    }
+
+    #[tokio::test]
+    async fn a_log_that_grows_or_is_written_anew_has_the_lines_that_it_has() {
+        let log = Log::new(lines(1, 1000), 64);
+        assert_eq!(log.behind(999).await.unwrap().content, b"line    1000\n");
+        assert_eq!(log.behind(1000).await, None);
+        log.text.borrow_mut().extend(b"line    10");
+        assert_eq!(log.behind(1000).await.unwrap().content, b"line    10");
+        log.text.borrow_mut().extend(b"01\n");
+        assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
+        // Shorter, longer, and of the same length with other line ends.
+        for text in [
+            "a\nb\n".to_owned(),
+            "\n".repeat(100_000),
+            "x\n".repeat(50_000),
+        ] {
+            log.text.replace(text.clone().into_bytes());
+            log.follow().await;
+        }
+        log.text.borrow_mut().clear();
+        assert_eq!(log.behind(0).await, None);
+    }
+
+    /// The lines that a search of the whole log finds.
+    fn plain(log: &str, wanted: Wanted) -> Option<Page> {
+        let all: Vec<&str> = log.split_inclusive('\n').collect();
+        let (from, to) = match (wanted.ascending, wanted.base) {
+            (true, base) => {
+                let from = base.unwrap_or(0).min(all.len());
+                (from, (from + wanted.count).min(all.len()))
+            }
+            (false, base) => {
+                let to = base.map_or(all.len(), |base| base.saturating_sub(1).min(all.len()));
+                (to.saturating_sub(wanted.count), to)
+            }
+        };
+        (to > from).then(|| Page {
+            first: from + 1,
+            lines: to - from,
+            content: all[from..to].concat().into_bytes(),
+        })
+    }
+
+    #[tokio::test]
+    async fn lines_are_those_of_the_whole_log() {
+        let logs = [
+            "",
+            "\n",
+            "a",
+            "a\n\nbb\n",
+            "one\ntwo\nthree\nfour",
+            "\n\n\nx\n",
+            "a\nlong line of more than a block\n\nb\nc",
+        ];
+        for text in logs {
+            for block in [1, 2, 3, 8, BLOCK] {
+                let log = Log::new(text, block);
+                for count in [1, 2, 3, 500] {
+                    for ascending in [true, false] {
+                        for base in [None, Some(0), Some(1), Some(2), Some(3), Some(5), Some(9)] {
+                            let wanted = Wanted {
+                                count,
+                                ascending,
+                                base,
+                            };
+                            let found = log.page(wanted, u64::MAX).await;
+                            assert_eq!(found, plain(text, wanted), "{text:?} {block} {wanted:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A long log has larger blocks, not more of them.
+    #[tokio::test]
+    async fn an_index_does_not_grow_beyond_its_size() {
+        let text = lines(1, 50_000);
+        let log = Log::new(text.as_str(), 8);
+        for ascending in [true, false] {
+            for base in [None, Some(1), Some(777), Some(20_000), Some(39_900)] {
+                let wanted = Wanted {
+                    count: 20,
+                    ascending,
+                    base,
+                };
+                let found = log.page(wanted, u64::MAX).await;
+                assert_eq!(found, plain(&text, wanted), "{wanted:?}");
+            }
+        }
+        let index = log.index.lock().await;
+        assert_eq!(index.block, 32);
+        assert_eq!(index.line_ends.len(), text.len() / 32);
+    }
+
+    /// Logs that are followed in turn are each read once, however many they are.
+    #[tokio::test]
+    async fn many_logs_keep_their_indexes() {
+        let mut log = Log::new(lines(1, 100_000), BLOCK);
+        let mut read = async |index| {
+            log.index = index;
+            log.behind(99_999).await.unwrap();
+            log.read.take()
+        };
+        let only = SharedIndex::default();
+        let first = read(Arc::clone(&only)).await;
+        let next = read(only).await;
+        assert!(next < first / 5, "{first} and {next} bytes");
+        let indexes = LogIndexes::default();
+        for expected in [first, next] {
+            for number in 0..200 {
+                let index = indexes.of(&format!("log {number}"));
+                assert_eq!(read(index).await, expected, "log {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_indexes_together_do_not_grow_beyond_their_size() {
+        let indexes = LogIndexes::default();
+        let kept = || indexes.0.lock().len();
+        for number in 0..10_000 {
+            indexes.of(&format!("log {number}"));
+        }
+        assert_eq!(kept(), MOST_LOGS);
+        for number in 0..200 {
+            let index = indexes.of(&format!("long log {number}"));
+            index.try_lock().unwrap().line_ends = vec![0; MOST_BLOCKS];
+        }
+        // And the one that is being used.
+        assert_eq!(kept(), 1 + MOST_ENTRIES / MOST_BLOCKS);
+    }
+
+    #[tokio::test]
+    async fn a_line_is_cut_between_two_characters() {
+        // Of 1 to 4 bytes.
+        let log = Log::new("aßह😀aßह😀", BLOCK);
+        let wanted = Wanted {
+            count: 1,
+            ascending: true,
+            base: None,
+        };
+        let mut cuts = Vec::new();
+        for most in 1..=10 {
+            cuts.push(log.page(wanted, most).await.unwrap().content.len());
+        }
+        assert_eq!(cuts, [1, 1, 3, 3, 3, 6, 6, 6, 6, 10]);
+    }
+}

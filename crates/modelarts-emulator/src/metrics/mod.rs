@@ -1,0 +1,265 @@
+//! What the workers used, a value for each minute (domain.md section 8).
+
+mod scripted;
+pub(crate) mod usage;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Value, json};
+
+use crate::{
+    catalog::flavors::Flavor,
+    clock::Timestamp,
+    database::Database,
+    metrics::{scripted::Scripted, usage::Usage},
+    runner::Worker,
+};
+
+/// The names of the series: always all six.
+pub(crate) const SERIES: [&str; 6] = [
+    "cpuUsage",
+    "memUsage",
+    "gpuUtil",
+    "gpuMemUsage",
+    "npuUtil",
+    "npuMemUsage",
+];
+/// No sample.
+pub(crate) const GAP: f64 = -1.0;
+/// The first minutes have no samples: the service's sampler warms up.
+pub(crate) const WARM_UP: usize = 2;
+/// So many minutes are kept, the last ones: three days, as on the console.
+const KEPT: i64 = MOST as i64;
+pub(crate) const MOST: usize = 3 * 24 * 60;
+
+/// The samples of all workers, by pod.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    pub(crate) database: Arc<Database>,
+    /// Those that run and have their values from a script.
+    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
+}
+
+/// The sums of one minute.
+#[derive(Clone, Copy, Debug, Default)]
+struct Minute {
+    samples: u32,
+    cpu: f64,
+    memory: f64,
+}
+
+impl Metrics {
+    pub(crate) fn new(database: &Arc<Database>) -> Self {
+        Self {
+            database: Arc::clone(database),
+            scripted: Mutex::default(),
+        }
+    }
+
+    /// What a worker used between two looks.
+    pub(crate) fn add(
+        &self,
+        worker: &Worker,
+        (before, earlier): (Timestamp, Usage),
+        (now, usage): (Timestamp, Usage),
+    ) {
+        let elapsed = now.since(before).as_secs_f64() * 1000.0;
+        if elapsed <= 0.0 {
+            return;
+        }
+        let (cores, gigabytes) = worker.request.flavor().map_or((8, 32), Flavor::size);
+        let used = usage.cpu_millis.saturating_sub(earlier.cpu_millis) as f64;
+        let cpu = 100.0 * used / elapsed / f64::from(cores);
+        let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
+        let pod = worker.pod();
+        let added = self.database.write(|connection| {
+            let (series, start) = match series(connection, &pod)? {
+                Some(known) => known,
+                None => {
+                    let sql = "INSERT INTO series (pod, start) VALUES (?1, ?2)";
+                    connection.execute(sql, params![pod, before.millis()])?;
+                    (connection.last_insert_rowid(), before.millis())
+                }
+            };
+            let minute = (now.millis() - start).div_euclid(60_000);
+            // A clock may have been set back.
+            if minute < 0 {
+                return Ok(());
+            }
+            let sql = "INSERT INTO minutes (series, minute, samples, cpu, memory)
+                       VALUES (?1, ?2, 1, ?3, ?4)
+                       ON CONFLICT DO UPDATE SET samples = samples + 1,
+                       cpu = cpu + excluded.cpu, memory = memory + excluded.memory";
+            let values = params![series, minute, cpu.min(100.0), memory.min(100.0)];
+            connection.prepare_cached(sql)?.execute(values)?;
+            let sql = "DELETE FROM minutes WHERE series = ?1 AND minute <= ?2";
+            let mut forget = connection.prepare_cached(sql)?;
+            forget.execute([series, minute - KEPT])?;
+            Ok(())
+        });
+        if let Err(error) = added {
+            tracing::error!(pod, %error, "a sample is not stored");
+        }
+    }
+
+    /// All six series of a pod at a moment; nothing before its first sample.
+    pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
+        if let Some(given) = self.given(pod, now)? {
+            return Ok(Some(given));
+        }
+        let minutes = self.database.read(|connection| {
+            let Some((series, _)) = series(connection, pod)? else {
+                return Ok(None);
+            };
+            let sql = "SELECT minute, samples, cpu, memory FROM minutes
+                       WHERE series = ?1 ORDER BY minute";
+            let mut select = connection.prepare_cached(sql)?;
+            let mut rows = select.query([series])?;
+            let mut minutes: Vec<Minute> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let at: usize = row.get(0)?;
+                minutes.resize(at, Minute::default());
+                minutes.push(Minute {
+                    samples: row.get(1)?,
+                    cpu: row.get(2)?,
+                    memory: row.get(3)?,
+                });
+            }
+            Ok(Some(minutes))
+        })?;
+        let Some(minutes) = minutes else {
+            return Ok(None);
+        };
+        let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
+            let forgotten = minutes.len().saturating_sub(MOST);
+            let kept = minutes.iter().enumerate().skip(forgotten);
+            kept.map(|(at, minute)| {
+                if at < WARM_UP || minute.samples == 0 {
+                    return GAP;
+                }
+                let mean = of(minute) / f64::from(minute.samples);
+                (mean * 1000.0).round() / 1000.0
+            })
+            .collect()
+        };
+        Ok(Some(rows(|name| match name {
+            "cpuUsage" => series(|minute| minute.cpu),
+            "memUsage" => series(|minute| minute.memory),
+            // There are no cards on this machine.
+            _ => vec![GAP; minutes.len().min(MOST)],
+        })))
+    }
+
+    /// Forgets a pod.
+    pub(crate) fn remove(&self, pod: &str) {
+        self.scripted.lock().remove(pod);
+        let removed = self.database.write(|connection| {
+            connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
+            if let Some((series, _)) = series(connection, pod)? {
+                connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
+                connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
+            }
+            Ok(())
+        });
+        if let Err(error) = removed {
+            tracing::error!(pod, %error, "the metrics of a pod are left");
+        }
+    }
+}
+
+/// The answer, with the values of each series.
+pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": rows})
+}
+
+/// The number of a pod's series, and its start.
+fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT number, start FROM series WHERE pod = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));
+    found.optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::request::JobRequest;
+
+    fn worker() -> Worker {
+        let request = Arc::new(JobRequest {
+            node_count: 1,
+            ..JobRequest::default()
+        });
+        Worker::all("id", &request).next().unwrap()
+    }
+
+    #[test]
+    fn samples_survive_and_go_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.sqlite3");
+        let worker = worker();
+        let minute = |at: i64| Timestamp::from_millis(at * 60_000);
+        let usage = |cpu_millis| Usage {
+            cpu_millis,
+            memory: 8 << 30,
+        };
+        // A quarter of 8 cores and of 32 GB, for five minutes, with a restart in between.
+        for part in [0..3, 3..5] {
+            let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
+            for at in part {
+                let used = u64::try_from(at).unwrap() * 2 * 60_000;
+                let before = (minute(at), usage(used));
+                metrics.add(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
+            }
+        }
+        let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
+        let shown = metrics.show(&worker.pod(), minute(9)).unwrap().unwrap();
+        assert_eq!(
+            shown["metrics"][0],
+            json!({"metric": "cpuUsage", "value": [-1.0, -1.0, 25.0, 25.0, 25.0, 25.0]})
+        );
+        assert_eq!(shown["metrics"][1]["value"][5], 25.0);
+        metrics.remove(&worker.pod());
+        assert_eq!(metrics.show(&worker.pod(), minute(9)).unwrap(), None);
+    }
+
+    #[test]
+    fn the_last_three_days_are_kept() {
+        let worker = worker();
+        let database = Arc::new(Database::open(None).unwrap());
+        let metrics = Metrics::new(&database);
+        let minute = |at: i64| Timestamp::from_millis(at * 60_000);
+        let usage = |cpu_millis| Usage {
+            cpu_millis,
+            memory: 0,
+        };
+        // A quarter of 8 cores in the first minute, half of them in the fifth day.
+        let day = 24 * 60;
+        for (at, used) in [(0, 2), (4 * day, 4)] {
+            let after = (
+                minute(at).plus(std::time::Duration::from_secs(59)),
+                usage(used * 59_000),
+            );
+            metrics.add(&worker, (minute(at), usage(0)), after);
+        }
+        let shown = metrics
+            .show(&worker.pod(), minute(5 * day))
+            .unwrap()
+            .unwrap();
+        let cpu = shown["metrics"][0]["value"].as_array().unwrap();
+        assert_eq!(cpu.len(), MOST);
+        assert_eq!(cpu[MOST - 1], 50.0);
+        assert!(cpu[..MOST - 1].iter().all(|value| *value == GAP));
+        assert_eq!(shown["metrics"][2]["value"].as_array().unwrap().len(), MOST);
+        let left: i64 = database
+            .read(|connection| {
+                connection.query_row("SELECT count(*) FROM minutes", [], |row| row.get(0))
+            })
+            .unwrap();
+        assert_eq!(left, 1);
+    }
+}

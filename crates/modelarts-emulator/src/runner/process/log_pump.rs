@@ -1,0 +1,153 @@
+//! From the output of a worker's processes into its log files, up to a size.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+use crate::runner::capped_log;
+
+/// How long to wait for the rest of the output when all known processes have gone. Where there
+/// is no `/proc`, a process that has left its group may hold the pipe open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The most bytes that a pipe of an ordinary process can hold (`pipe-max-size` of Linux).
+const PIPE: u64 = 1 << 20;
+
+/// Reads the pipe of one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Pump(Arc<Mutex<Flow>>);
+
+#[derive(Debug)]
+struct Flow {
+    pipe: PipeReader,
+    logs: Vec<Log>,
+    /// The most bytes of a log.
+    cap: u64,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    overflowed: bool,
+}
+
+impl Pump {
+    /// A pump into logs, and the end that processes write to.
+    pub(crate) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
+        let (pipe, writer) = io::pipe()?;
+        let flags = fcntl_getfl(&pipe)?;
+        fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
+        let logs = logs.into_iter().map(|file| Log {
+            file,
+            overflowed: false,
+        });
+        let flow = Flow {
+            pipe,
+            logs: logs.collect(),
+            cap,
+            ended: false,
+        };
+        Ok((Self(Arc::new(Mutex::new(flow))), writer))
+    }
+
+    /// Takes what has been written so far. After that, the log has all that was written before.
+    pub(crate) fn drain(&self) {
+        self.0.lock().drain();
+    }
+
+    /// Pumps by itself until all writers have gone.
+    pub(crate) fn spawn(&self) -> io::Result<JoinHandle<()>> {
+        let flow = Arc::clone(&self.0);
+        // A second descriptor of the same pipe, to be told when there is something to read.
+        let signal = OwnedFd::from(flow.lock().pipe.try_clone()?);
+        let signal = pipe::Receiver::from_owned_fd(signal)?;
+        Ok(tokio::spawn(async move {
+            let mut bytes = vec![0; 64 << 10];
+            while signal.readable().await.is_ok() {
+                let mut flow = flow.lock();
+                // Read here, so that the runtime learns when the pipe is empty.
+                match signal.try_read(&mut bytes) {
+                    Ok(0) => flow.ended = true,
+                    Ok(count) => flow.take(&bytes[..count]),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(_) => flow.ended = true,
+                }
+                if flow.ended {
+                    break;
+                }
+            }
+        }))
+    }
+
+    /// Waits for the last of the output. May be dropped and called again.
+    pub(crate) async fn finish(&self, pumping: &mut JoinHandle<()>) {
+        if tokio::time::timeout(LAST_WORDS, &mut *pumping)
+            .await
+            .is_err()
+        {
+            pumping.abort();
+        }
+        self.drain();
+    }
+}
+
+impl Flow {
+    fn drain(&mut self) {
+        let (logs, cap) = (&mut self.logs, self.cap);
+        read_what_waits(&self.pipe, |bytes| take(logs, cap, bytes));
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        take(&mut self.logs, self.cap, bytes);
+    }
+}
+
+/// Reads what a pipe holds, and not what is written meanwhile: a writer that never stops would
+/// never let go.
+fn read_what_waits(pipe: impl Read, mut take: impl FnMut(&[u8])) {
+    let mut pipe = pipe.take(PIPE);
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = pipe.read(&mut bytes) {
+        take(&bytes[..count]);
+    }
+}
+
+fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
+    for log in logs {
+        if let Err(error) = log.take(bytes, cap) {
+            tracing::warn!(%error, "a log cannot be written");
+        }
+    }
+}
+
+impl Log {
+    fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
+        if !self.overflowed {
+            self.overflowed = capped_log::append(&mut self.file, bytes, cap)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_never_stops_is_left_when_a_pipe_would_be_empty() {
+        let mut taken = 0;
+        read_what_waits(io::repeat(b'y'), |bytes| taken += bytes.len() as u64);
+        assert_eq!(taken, PIPE);
+        let mut text = Vec::new();
+        read_what_waits(&b"all of it"[..], |bytes| text.extend_from_slice(bytes));
+        assert_eq!(text, b"all of it");
+    }
+}

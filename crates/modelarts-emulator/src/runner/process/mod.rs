@@ -1,0 +1,534 @@
+//! Runs each worker as a process group on this machine.
+
+pub(crate) mod environment;
+mod log_pump;
+mod orphans;
+mod process_group;
+mod process_table;
+pub(crate) mod python;
+mod run;
+mod start_gate;
+pub(crate) mod watchdog;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use rustix::process::Pid;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Sleep,
+    files::{
+        confined_dir::{self, ConfinedDir, OnEscape},
+        container_path::ContainerPath,
+        obs_path::ObsPath,
+    },
+    job::{
+        channel::{Channel, DataSource, Volume, VolumeSource},
+        request::Start,
+    },
+    metrics::usage::{Meter, Usage},
+    runner::{
+        LogTail, Run, Runner, Worker,
+        process::{
+            log_pump::Pump,
+            orphans::OrphanRecord,
+            process_table::ProcessTable,
+            python::python3,
+            run::{NeverStarted, ProcessRun, Pumps, Remains},
+            watchdog::Watchdog,
+        },
+        worker_files::WorkerFiles,
+    },
+};
+
+/// Runs the workers of all jobs.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessRunner {
+    files: WorkerFiles,
+    settings: Settings,
+    processes: Arc<ProcessTable>,
+    watchdog: Watchdog,
+    pumps: Pumps,
+    leftovers: OrphanRecord,
+    meter: Arc<Meter>,
+}
+
+/// The program of a fine-tuning job, whose code and model are the platform's.
+const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
+    the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
+
+/// Settings of the runner.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) obs: ConfinedDir,
+    /// `<id>/<version id>` are data sets in here.
+    pub(crate) datasets: Option<PathBuf>,
+    /// `<server>/<path>` are file systems in here.
+    pub(crate) nfs: PathBuf,
+    /// Where the emulator listens: `MA_APIGW_ENDPOINT`.
+    pub(crate) url: String,
+    /// The most bytes of a log.
+    pub(crate) log_cap: u64,
+    /// How many bytes must be free for a job that is checked.
+    pub(crate) least_disk: u64,
+    pub(crate) install_packages: bool,
+    /// To be removed when the process that holds the emulator has gone.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+impl ProcessRunner {
+    pub(crate) fn new(data_dir: &Path, settings: Settings) -> io::Result<Self> {
+        let processes = ProcessTable::new(data_dir);
+        Ok(Self {
+            files: WorkerFiles::new(data_dir)?,
+            watchdog: Watchdog::new(processes.mark(), settings.temporary.clone()),
+            settings,
+            pumps: Pumps::default(),
+            leftovers: OrphanRecord::end_all(data_dir, &processes)?,
+            processes,
+            meter: Arc::default(),
+        })
+    }
+
+    fn copy_in(
+        &self,
+        worker: &Worker,
+        from: &DataSource,
+        to: &ContainerPath,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
+        let directory = self.files.directory(worker)?;
+        let (root, path) = self.find(from)?;
+        let to = (&directory, to.relative());
+        confined_dir::copy((&root, &path), to, OnEscape::Refuse, interrupt)?;
+        Ok(())
+    }
+
+    /// Where the data of a channel lies on this machine.
+    fn find(&self, place: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
+        match place {
+            DataSource::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
+            DataSource::DataSet { id, version } => {
+                let Some(root) = &self.settings.datasets else {
+                    return Err(io::Error::other("there are no data sets"));
+                };
+                let below = Path::new(id).join(version.as_deref().unwrap_or_default());
+                Ok((ConfinedDir::create(root)?, below))
+            }
+        }
+    }
+
+    fn copy_out(
+        &self,
+        worker: &Worker,
+        output: &Channel,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
+        let directory = self.files.directory(worker)?;
+        directory.directory(output.local_dir.relative())?;
+        let (root, path) = self.find(&output.place)?;
+        let left_out = confined_dir::copy(
+            (&directory, output.local_dir.relative()),
+            (&root, &path),
+            OnEscape::Skip,
+            interrupt,
+        )?;
+        for sentence in left_out {
+            let name = &output.name;
+            self.files.log(
+                worker,
+                &format!("output {name}: not uploaded, because {sentence}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Puts what a volume holds to where the job sees it.
+    fn mount(&self, directory: &ConfinedDir, volume: &Volume) -> io::Result<()> {
+        let real = match &volume.source {
+            VolumeSource::Obs(path) => self.settings.obs.directory(&path.relative())?,
+            VolumeSource::Nfs(server) => {
+                let (server, path) = server.split_once(':').unwrap_or((server, ""));
+                let below = Path::new(server).join(path.trim_start_matches('/'));
+                ConfinedDir::create(&self.settings.nfs)?.directory(&below)?
+            }
+        };
+        let place = volume.local_path.trim_matches('/');
+        let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
+        let link = directory.directory(Path::new(parent))?.join(name);
+        match std::os::unix::fs::symlink(&real, &link) {
+            // The code is started again in its place, or as another trial.
+            Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("a volume cannot be mounted at /{place}: {error}"),
+            )),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn venv(directory: &ConfinedDir) -> PathBuf {
+        directory.root().join("venv")
+    }
+
+    /// Makes the directories and starts the process group; stdout and stderr share the log.
+    fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
+        let request = &worker.request;
+        let directory = self.files.directory(worker)?;
+        directory.directory(Path::new("tmp"))?;
+        directory.directory(request.job_dir().relative())?;
+        for output in &request.outputs {
+            directory.directory(output.local_dir.relative())?;
+        }
+        for volume in &request.volumes {
+            self.mount(&directory, volume)?;
+        }
+        self.files.scratch(&directory)?;
+        let home = request
+            .working_dir
+            .clone()
+            .unwrap_or_else(|| request.code_copy());
+        let home = directory.directory(home.relative())?;
+        let installed = python::interpreter(&Self::venv(&directory));
+        let python = if installed.exists() {
+            Some(installed.as_path())
+        } else {
+            python
+        };
+
+        let (program, mut arguments) = match &request.start {
+            Start::BootFile { below, .. } => {
+                let Some(python) = python else {
+                    return Err(io::Error::other(
+                        "there is no python3 on the PATH of this emulator",
+                    ));
+                };
+                let boot_file = request.code_copy().below(directory.root()).join(below);
+                (
+                    python.as_os_str().to_owned(),
+                    vec![boot_file.into_os_string()],
+                )
+            }
+            // What follows the command is its $0 and its "$@".
+            Start::Command(command) => {
+                let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
+                (OsString::from("bash"), arguments.to_vec())
+            }
+            Start::FineTuning => {
+                let arguments = ["-c", NO_FINE_TUNING, "bash"].map(OsString::from);
+                (OsString::from("bash"), arguments.to_vec())
+            }
+        };
+        arguments.extend(environment::arguments(request, directory.root()));
+        let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
+        // Before the process, so that nothing can fail after it has been started.
+        let pumping = pump.spawn()?;
+        let (go, mut starter) = io::pipe()?;
+        let run = self
+            .processes
+            .run(directory.root(), worker.trial.as_deref());
+        let url = &self.settings.url;
+        let variables = environment::variables(worker, directory.root(), python, url, &run);
+        let child = start_gate::command(program, arguments, &variables)
+            .current_dir(home)
+            .stdin(Stdio::from(go))
+            .stderr(Stdio::from(output.try_clone()?))
+            .stdout(Stdio::from(output))
+            // Signals reach the process, its children and their children, and not the emulator.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let group = child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(group) = group {
+            self.watchdog.begin(group);
+            self.leftovers.note(group);
+        }
+        // If it has been killed already, its end will be noticed.
+        let _ = starter.write_all(start_gate::GO);
+        self.pumps.begin(worker.log_name(), pump.clone(), group);
+        Ok(ProcessRun::new(
+            child,
+            Remains {
+                group,
+                run,
+                processes: Arc::clone(&self.processes),
+                watchdog: self.watchdog.clone(),
+                leftovers: self.leftovers.clone(),
+                name: worker.log_name(),
+                pumps: self.pumps.clone(),
+                pump,
+                pumping,
+            },
+        ))
+    }
+}
+
+/// Copying is done by blocking code, away from the threads that answer requests.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+impl Runner for ProcessRunner {
+    /// Two of the items that the user guide names can be checked on this machine: that the worker
+    /// can be reached by its name, and the free space for its scratch directory.
+    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        let address = environment::address(&worker.job_id, worker.index);
+        TcpListener::bind((address.as_str(), 0))
+            .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
+        let free = self.files.free_space(worker);
+        let free = free.map_err(|error| format!("disk-size cache: {error}"))?;
+        let needed = self.settings.least_disk;
+        if free < needed {
+            return Err(format!(
+                "disk-size cache: {free} bytes are free, and {needed} are needed"
+            ));
+        }
+        Ok(())
+    }
+
+    fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || runner.files.renew(&worker)))
+    }
+
+    fn download_code(
+        &self,
+        worker: Worker,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || match &worker.request.code_dir {
+            None => Ok(()),
+            Some(code_dir) => runner.copy_in(
+                &worker,
+                &DataSource::Obs(code_dir.clone()),
+                &worker.request.code_copy(),
+                &interrupt,
+            ),
+        }))
+    }
+
+    fn download_input(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let input = &worker.request.inputs[index];
+            runner.copy_in(&worker, &input.place, &input.local_dir, &interrupt)
+        }))
+    }
+
+    fn prefetch_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            let output = &worker.request.outputs[index];
+            match runner.copy_in(&worker, &output.place, &output.local_dir, &interrupt) {
+                // The first run of a job that will be resumed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                result => result,
+            }
+        }))
+    }
+
+    fn requirements(&self, worker: &Worker) -> Vec<String> {
+        let Ok(directory) = self.files.directory(worker) else {
+            return Vec::new();
+        };
+        let code = worker.request.code_copy().below(directory.root());
+        ["pip-requirements.txt", "requirements.txt"]
+            .into_iter()
+            .filter(|name| code.join(name).is_file())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn install(
+        &self,
+        worker: Worker,
+        file: String,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async move {
+            let result = async {
+                if !self.settings.install_packages {
+                    return Err(io::Error::other("this emulator installs no packages"));
+                }
+                let Some(python) = python3().await else {
+                    return Err(io::Error::other("there is no python3"));
+                };
+                let directory = self.files.directory(&worker)?;
+                let path = worker
+                    .request
+                    .code_copy()
+                    .below(directory.root())
+                    .join(&file);
+                let venv = Self::venv(&directory);
+                let run = self.processes.run(directory.root(), Some(INSTALLATION));
+                let home = directory.root();
+                let install = python::install(python, &venv, home, &path, &run, &self.watchdog);
+                let installed = tokio::select! {
+                    biased;
+                    () = interrupt.cancelled() => {
+                        Err(io::Error::other("the installation was interrupted"))
+                    }
+                    installed = install => installed,
+                };
+                self.processes.end(None, &run).await;
+                installed
+            };
+            match result.await {
+                Ok(said) => {
+                    let mut log = self.files.open_log(&worker)?;
+                    log.write_all(said.as_bytes())
+                }
+                Err(error) if interrupt.is_cancelled() => Err(error),
+                Err(error) => {
+                    self.files.log(&worker, &format!("{file}: {error}"))?;
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
+        Box::pin(async move {
+            let python = python3().await;
+            match self.spawn(&worker, python) {
+                Ok(run) => Box::new(run) as Box<dyn Run>,
+                Err(error) => {
+                    tracing::warn!(job = worker.job_id, %error, "the code did not start");
+                    if let Err(error) = self
+                        .files
+                        .log(&worker, &format!("the code did not start: {error}"))
+                    {
+                        tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
+                    }
+                    Box::new(NeverStarted)
+                }
+            }
+        })
+    }
+
+    /// In real time: the processes live in it.
+    fn look(&self, _worker: &Worker) -> Sleep {
+        Box::pin(tokio::time::sleep(LOOK))
+    }
+
+    fn upload_output(
+        &self,
+        worker: Worker,
+        index: usize,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            runner.copy_out(&worker, &worker.request.outputs[index], &interrupt)
+        }))
+    }
+
+    fn clear_scratch(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        let files = self.files.clone();
+        Box::pin(blocking(move || files.clear_scratch(&worker)))
+    }
+
+    fn export_log(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let runner = self.clone();
+        Box::pin(blocking(move || {
+            // What has been written so far belongs to it.
+            if let Some(pump) = runner.pumps.of(&worker) {
+                pump.drain();
+            }
+            runner
+                .files
+                .export_log(&worker, &runner.settings.obs, &to, &interrupt)
+        }))
+    }
+
+    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>> {
+        let files = self.files.clone();
+        Box::pin(blocking(move || {
+            files.open_log(&worker)?.write_all(text.as_bytes())
+        }))
+    }
+
+    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
+        let files = self.files.clone();
+        let pump = self.pumps.of(&worker);
+        Box::pin(blocking(move || {
+            if let Some(pump) = pump {
+                pump.drain();
+            }
+            files.log_tail(&worker, limit)
+        }))
+    }
+
+    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
+        let files = self.files.clone();
+        let pump = self.pumps.of(&worker);
+        Box::pin(blocking(move || {
+            if let Some(pump) = pump {
+                pump.drain();
+            }
+            files.log_part(&worker, from, most)
+        }))
+    }
+
+    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
+        let leader = self.pumps.leader(&worker);
+        let meter = Arc::clone(&self.meter);
+        Box::pin(async move {
+            let leader = u32::try_from(leader?.as_raw_nonzero().get()).ok()?;
+            spawn_blocking(move || meter.measure(leader)).await.ok()?
+        })
+    }
+
+    fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
+        let files = self.files.clone();
+        Box::pin(async move {
+            let removal = blocking(move || {
+                files.remove(&job_id);
+                Ok(())
+            });
+            if let Err(error) = removal.await {
+                tracing::warn!(%error, "a job's directory is left");
+            }
+        })
+    }
+
+    fn kill_all(&self) {
+        self.watchdog.end_all();
+    }
+}
+
+/// The name of an installation of packages where a run has the name of its trial.
+const INSTALLATION: &str = "packages";
+/// How often running workers are looked at. What is due then is decided by the emulator's clock.
+const LOOK: Duration = Duration::from_millis(100);

@@ -1,0 +1,136 @@
+//! What this emulator may leave running, and how the next start finds it.
+//!
+//! Process groups are on record: each is a file in `running`, named by its number, with the moment
+//! in which its leader started as the kernel tells it, because a number may be given again. The
+//! record is made before the code starts. Whatever is not on record, because it has left its group
+//! or only installs packages, is found by [`ProcessTable`].
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, Signal};
+
+use crate::{
+    files::confined_dir::ConfinedDir,
+    runner::process::{
+        process_group,
+        process_table::{ProcessTable, Stat},
+    },
+};
+
+/// The directory of the records.
+#[derive(Clone, Debug)]
+pub(crate) struct OrphanRecord(PathBuf);
+
+impl OrphanRecord {
+    /// Ends what is on record, and begins anew.
+    pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
+        let directory = ConfinedDir::create(&data_dir.join("running"))?;
+        let directory = directory.root().to_owned();
+        for entry in fs::read_dir(&directory)?.flatten() {
+            let group = entry.file_name().to_string_lossy().parse().ok();
+            let group = group.and_then(Pid::from_raw);
+            let recorded = fs::read_to_string(entry.path()).unwrap_or_default();
+            if let Some(group) = group
+                && !recorded.is_empty()
+                && started(group).as_deref() == Some(recorded.as_str())
+            {
+                tracing::warn!(
+                    ?group,
+                    "an earlier emulator has left it running: it is ended"
+                );
+                // It may have gone in this moment.
+                let _ = process_group::signal(group, Signal::KILL);
+            }
+            fs::remove_file(entry.path())?;
+        }
+        processes.end_strays();
+        Ok(Self(directory))
+    }
+
+    /// Puts a group on record.
+    pub(crate) fn note(&self, group: Pid) {
+        let moment = started(group).unwrap_or_default();
+        if let Err(error) = fs::write(self.path(group), moment) {
+            tracing::warn!(%error, "a process group is not on record");
+        }
+    }
+
+    /// It has gone.
+    pub(crate) fn forget(&self, group: Pid) {
+        // Whoever resets the directory may be faster.
+        let _ = fs::remove_file(self.path(group));
+    }
+
+    fn path(&self, group: Pid) -> PathBuf {
+        self.0.join(group.as_raw_nonzero().to_string())
+    }
+}
+
+/// When a process started, always in the same words; nothing if it has gone.
+fn started(process: Pid) -> Option<String> {
+    told_by_proc(process).or_else(|| told_by_system(process))
+}
+
+/// In ticks since the machine started.
+fn told_by_proc(process: Pid) -> Option<String> {
+    Some(Stat::of(process)?.started.to_string())
+}
+
+/// In seconds of the calendar, where there is no `/proc`.
+fn told_by_system(process: Pid) -> Option<String> {
+    let number = sysinfo::Pid::from_u32(process.as_raw_nonzero().get().try_into().ok()?);
+    let mut system = sysinfo::System::new();
+    let only = sysinfo::ProcessesToUpdate::Some(&[number]);
+    let nothing_more = sysinfo::ProcessRefreshKind::nothing();
+    system.refresh_processes_specifics(only, true, nothing_more);
+    let process = system.process(number)?;
+    Some(format!("at {}", process.start_time()))
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command};
+
+    use super::*;
+    use crate::runner::process::process_table::RUN;
+
+    /// Of an earlier emulator on this directory.
+    fn sleeping(data_dir: &Path) -> Child {
+        let worker = data_dir.join("jobs/id/worker-0");
+        let run = ProcessTable::new(data_dir).run(&worker, None);
+        let mut command = Command::new("sleep");
+        command.arg("1000").env(RUN, run).spawn().unwrap()
+    }
+
+    #[test]
+    fn both_ways_tell_when_a_process_started() {
+        let place = tempfile::tempdir().unwrap();
+        let mut child = sleeping(place.path());
+        let process = Pid::from_child(&child);
+        assert_eq!(started(process), told_by_proc(process));
+        let told = told_by_system(process).unwrap();
+        let moment: u64 = told.strip_prefix("at ").unwrap().parse().unwrap();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        assert!(now.abs_diff(moment) < 60, "{told}, now {now}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(started(process), None);
+    }
+
+    #[test]
+    fn what_runs_without_a_record_is_ended_and_nothing_else() {
+        let own = tempfile::tempdir().unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let mut left = sleeping(own.path());
+        let mut foreign = sleeping(other.path());
+        OrphanRecord::end_all(own.path(), &ProcessTable::new(own.path())).unwrap();
+        assert_eq!(left.wait().unwrap().signal(), Some(9));
+        assert!(foreign.try_wait().unwrap().is_none());
+        foreign.kill().unwrap();
+        foreign.wait().unwrap();
+    }
+}

@@ -1,0 +1,134 @@
+//! The interpreter of boot files, and packages for it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal};
+use tokio::process::Command;
+
+use crate::runner::process::{process_group, process_table::RUN, watchdog::Watchdog};
+
+/// The real path of python3, asked for once per process.
+///
+/// The `python3` of a version manager is a script that needs its user's HOME; jobs have another
+/// one, so the interpreter itself is asked where it lies.
+pub(crate) async fn python3() -> Option<&'static Path> {
+    static PYTHON: tokio::sync::OnceCell<Option<PathBuf>> = tokio::sync::OnceCell::const_new();
+    PYTHON
+        .get_or_init(|| async {
+            let output = Command::new("python3")
+                .args(["-c", "import sys; print(sys.executable)"])
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .output()
+                .await
+                .ok()?;
+            let path = String::from_utf8(output.stdout).ok()?;
+            let path = path.trim_end();
+            (output.status.success() && !path.is_empty()).then(|| PathBuf::from(path))
+        })
+        .await
+        .as_deref()
+}
+
+/// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
+/// python3 too. `run_name` is the value of [`RUN`]. Gives the output of pip. When it is dropped or
+/// the process of the emulator ends, the process groups end; processes that have left them are ended
+/// by the caller.
+///
+/// One attempt only, no retries: a machine without a network shall say so soon.
+pub(crate) async fn install(
+    python: &Path,
+    venv: &Path,
+    home: &Path,
+    file: &Path,
+    run_name: &OsStr,
+    watchdog: &Watchdog,
+) -> io::Result<String> {
+    if !interpreter(venv).exists() {
+        let mut command = bare(python, home, file, run_name);
+        command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
+        run(command.arg(venv), watchdog).await?;
+    }
+    let mut command = bare(python, home, file, run_name);
+    command
+        .args(["-m", "pip", "--python"])
+        .arg(interpreter(venv))
+        .args(["install", "--no-input", "--disable-pip-version-check"])
+        .args(["--no-cache-dir", "--retries", "0", "--timeout", "5", "-r"])
+        .arg(file);
+    run(&mut command, watchdog).await
+}
+
+/// The interpreter of a virtual environment.
+pub(crate) fn interpreter(venv: &Path) -> PathBuf {
+    venv.join("bin/python3")
+}
+
+/// Without the emulator's environment; next to the file, so that it can name local wheels.
+fn bare(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
+    let mut command = Command::new(python);
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", home)
+        // By which it is recognised, should this emulator die meanwhile.
+        .env(RUN, run_name)
+        .current_dir(file.parent().unwrap_or(home))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // What it starts to build packages is to end with it.
+        .process_group(0)
+        .kill_on_drop(true);
+    command
+}
+
+/// A process group that the watchdog knows; killed when this is dropped before its leader has ended.
+struct Group<'a> {
+    watchdog: &'a Watchdog,
+    id: Option<Pid>,
+    ended: bool,
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        if !self.ended {
+            // It may have gone in this moment.
+            let _ = process_group::signal(id, Signal::KILL);
+        }
+        self.watchdog.end(id);
+    }
+}
+
+/// May be dropped: then the command ends, with all that it has started.
+async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
+    let child = command.spawn()?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let mut group = Group {
+        watchdog,
+        id: id.and_then(Pid::from_raw),
+        ended: false,
+    };
+    if let Some(id) = group.id {
+        watchdog.begin(id);
+    }
+    let output = child.wait_with_output().await?;
+    group.ended = true;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    if output.status.success() {
+        return Ok(out + &error);
+    }
+    // The last line says what it came to.
+    let said = error
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("ERROR"))
+        .or_else(|| error.lines().last())
+        .unwrap_or("it said nothing");
+    Err(io::Error::other(said.trim().to_owned()))
+}

@@ -1,0 +1,188 @@
+//! One run of a worker as processes: its end, by itself or asked for, and what it leaves behind.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal};
+use tokio::process::Child;
+use tokio::task::JoinHandle;
+
+use crate::{
+    clock::Sleep,
+    runner::{
+        Exit, Run, Worker,
+        process::{
+            log_pump::Pump, orphans::OrphanRecord, process_group, process_table::ProcessTable,
+            watchdog::Watchdog,
+        },
+    },
+};
+
+/// The pump of a run, and the leader of the group whose output it takes.
+type Pumped = (Pump, Option<Pid>);
+
+/// The pumps of the runs that live, by [`Worker::log_name`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pumps(Arc<Mutex<HashMap<String, Pumped>>>);
+
+impl Pumps {
+    pub(crate) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
+        self.0.lock().insert(name, (pump, leader));
+    }
+
+    /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
+    pub(crate) fn of(&self, worker: &Worker) -> Option<Pump> {
+        let pumps = self.0.lock();
+        pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
+    }
+
+    pub(crate) fn leader(&self, worker: &Worker) -> Option<Pid> {
+        let pumps = self.0.lock();
+        pumps
+            .get(&worker.log_name())
+            .and_then(|(_, leader)| *leader)
+    }
+}
+
+/// The parts of a run that outlive its leader.
+pub(crate) struct Remains {
+    pub(crate) group: Option<Pid>,
+    /// The value of [`RUN`](crate::runner::process::process_table::RUN) in the environment of its processes.
+    pub(crate) run: OsString,
+    pub(crate) processes: Arc<ProcessTable>,
+    pub(crate) watchdog: Watchdog,
+    pub(crate) leftovers: OrphanRecord,
+    /// See [`Worker::log_name`].
+    pub(crate) name: String,
+    pub(crate) pumps: Pumps,
+    pub(crate) pump: Pump,
+    pub(crate) pumping: JoinHandle<()>,
+}
+
+impl Remains {
+    /// Kills the processes that the leader has left, waits until they have gone, and takes the rest
+    /// of their output.
+    async fn sweep(mut self) {
+        self.processes.end(self.group, &self.run).await;
+        if let Some(group) = self.group {
+            self.watchdog.end(group);
+            self.leftovers.forget(group);
+        }
+        self.pump.finish(&mut self.pumping).await;
+        self.pumps.0.lock().remove(&self.name);
+    }
+}
+
+/// A run whose leader has been started.
+pub(crate) struct ProcessRun {
+    child: Child,
+    group: Option<Pid>,
+    processes: Arc<ProcessTable>,
+    remains: Option<Remains>,
+    /// On its own, because whoever waits for the run may ask anew at any moment.
+    sweep: Option<JoinHandle<()>>,
+}
+
+impl ProcessRun {
+    pub(crate) fn new(child: Child, remains: Remains) -> Self {
+        Self {
+            child,
+            group: remains.group,
+            processes: Arc::clone(&remains.processes),
+            remains: Some(remains),
+            sweep: None,
+        }
+    }
+
+    /// The exit code of the process that leads the group.
+    async fn leader(&mut self) -> i32 {
+        use std::os::unix::process::ExitStatusExt;
+        match self.child.wait().await {
+            Ok(status) => status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            Err(error) => {
+                tracing::warn!(%error, "the exit code of a job is lost");
+                EXIT_CODE_LOST
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // ESRCH: it has gone, which is what is wanted.
+            let _ = process_group::signal(group, signal);
+        }
+    }
+
+    async fn sweep(&mut self) {
+        if let Some(remains) = self.remains.take() {
+            self.sweep = Some(tokio::spawn(remains.sweep()));
+        }
+        if let Some(sweep) = &mut self.sweep {
+            // An error is a panic, which has been reported.
+            let _ = sweep.await;
+            self.sweep = None;
+        }
+    }
+}
+
+/// Reported when the operating system does not give the exit code.
+const EXIT_CODE_LOST: i32 = 255;
+/// The exit code that a shell reports for a command that it cannot find.
+const COMMAND_NOT_FOUND: i32 = 127;
+
+impl Run for ProcessRun {
+    fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        Box::pin(async move {
+            let code = self.leader().await;
+            self.sweep().await;
+            Exit::Code(code)
+        })
+    }
+
+    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
+        Box::pin(async move {
+            self.signal(Signal::TERM);
+            let (processes, group) = (Arc::clone(&self.processes), self.group);
+            let ended = async {
+                let code = self.leader().await;
+                if let Some(group) = group {
+                    processes.group_gone(group).await;
+                }
+                code
+            };
+            let code = tokio::select! {
+                code = ended => Some(code),
+                () = patience => None,
+            };
+            self.signal(Signal::KILL);
+            let code = match code {
+                Some(code) => code,
+                None => self.leader().await,
+            };
+            self.sweep().await;
+            code
+        })
+    }
+}
+
+/// A run that ended before it began.
+pub(crate) struct NeverStarted;
+
+impl Run for NeverStarted {
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
+    }
+
+    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, i32> {
+        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
+    }
+}

@@ -1,0 +1,100 @@
+//! The code starts when its process group is on record: a shell waits for the word, and becomes the
+//! code. If the emulator dies before it says the word, the pipe ends, and so does the shell.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use tokio::process::Command;
+
+/// What the shell reads.
+pub(crate) const GO: &[u8] = b"go\n";
+
+/// Variables that the shell sets by itself, and the one that it reads the word into.
+const OF_THE_SHELL: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
+
+/// A command that becomes `program` with just these variables once it has read the word. The
+/// shell's own are not for the job, unless it has some of these names: those are set again.
+pub(crate) fn command(
+    program: impl Into<OsString>,
+    arguments: impl IntoIterator<Item = OsString>,
+    variables: &BTreeMap<OsString, OsString>,
+) -> Command {
+    let mut script = format!("read -r go && unset {}", OF_THE_SHELL.join(" "));
+    let mut given = Vec::new();
+    for name in OF_THE_SHELL {
+        if let Some(value) = variables.get(name.as_ref() as &std::ffi::OsStr) {
+            script.push_str(" && export \"$1\" && shift");
+            let mut assignment = OsString::from(name);
+            assignment.push("=");
+            assignment.push(value);
+            given.push(assignment);
+        }
+    }
+    script.push_str(r#" && exec "$@" </dev/null"#);
+    let mut command = Command::new(Path::new("/bin/sh"));
+    command
+        .args(["-c", &script, "sh"])
+        .args(given)
+        .arg(program.into())
+        .args(arguments)
+        .env_clear()
+        .envs(variables);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::process::Stdio;
+
+    use super::*;
+
+    /// What `program` says, after the shell was told `word` and the emulator had died.
+    async fn said(
+        word: &[u8],
+        program: &[&str],
+        variables: &BTreeMap<OsString, OsString>,
+    ) -> (String, bool) {
+        let (go, mut starter) = io::pipe().unwrap();
+        starter.write_all(word).unwrap();
+        drop(starter);
+        let arguments = program[1..].iter().map(OsString::from);
+        let mut command = command(program[0], arguments, variables);
+        let ended = command.stdin(Stdio::from(go)).output().await.unwrap();
+        let said = String::from_utf8(ended.stdout).unwrap();
+        (said, ended.status.success())
+    }
+
+    #[tokio::test]
+    async fn nothing_starts_before_the_word() {
+        for (word, output) in [(GO, "one two\n"), (b"go", ""), (b"", "")] {
+            let said = said(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
+            assert_eq!(said, (output.to_owned(), !output.is_empty()));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_variables_are_those_that_were_given() {
+        let pairs = [
+            ("A", "1 2"),
+            ("PWD", "/nowhere"),
+            ("SHLVL", "$x\ny"),
+            ("go", ""),
+        ];
+        for count in 0..=pairs.len() {
+            let given = &pairs[..count];
+            let variables = given
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()));
+            let (text, ended) = said(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
+            let mut seen: Vec<&str> = text.split_terminator('\0').collect();
+            seen.sort_unstable();
+            let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
+            assert_eq!(
+                (seen, ended),
+                (expected.iter().map(String::as_str).collect(), true)
+            );
+        }
+    }
+}

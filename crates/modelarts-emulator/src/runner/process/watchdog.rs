@@ -1,0 +1,220 @@
+//! The process that ends the jobs when the process that holds the emulator has gone, whatever ended
+//! that: a signal, `exit`, `abort`.
+//!
+//! It reads a socket whose other end only the emulator holds: jobs do not inherit it. At its end it
+//! kills the process groups that live, whatever else belongs to the emulator's jobs, and removes
+//! the temporary directory. It is in a process group of its own, so that Ctrl-C does not reach it.
+//! It is started with the emulator if there is a temporary directory, or else with the first
+//! process group.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, Command};
+
+use crate::runner::process::process_group;
+
+const SCRIPT: &str = include_str!("watchdog.sh");
+
+/// The process groups of an emulator, and the process that ends them. Dropped, it lets that process
+/// do its work.
+#[derive(Clone, Debug)]
+pub(crate) struct Watchdog(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if no job is a
+    /// process.
+    mark: String,
+    /// To be removed when the emulator has gone.
+    temporary: Option<PathBuf>,
+    groups: Mutex<Groups>,
+}
+
+#[derive(Debug, Default)]
+struct Groups {
+    live: HashSet<Pid>,
+    helper: Option<Helper>,
+}
+
+#[derive(Debug)]
+struct Helper {
+    /// Collected by the runtime when it has ended.
+    _child: Child,
+    line: UnixStream,
+}
+
+impl Helper {
+    /// The socket and not a pipe, because writing to a pipe that nobody reads would end a program
+    /// that does not ignore SIGPIPE.
+    fn start(mark: &str, temporary: Option<&Path>) -> io::Result<Self> {
+        let (line, end) = UnixStream::pair()?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "modelarts-emulator-watchdog", mark])
+            .arg(temporary.unwrap_or(Path::new("")))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(end)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self {
+            _child: child,
+            line,
+        })
+    }
+
+    fn tell(&mut self, sign: char, group: Pid) -> io::Result<()> {
+        let line = format!("{sign}{}\n", group.as_raw_nonzero());
+        self.line.write_all(line.as_bytes())
+    }
+}
+
+impl Watchdog {
+    /// Called on the runtime.
+    pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
+        let watchdog = Self(Arc::new(Inner {
+            mark,
+            temporary,
+            groups: Mutex::default(),
+        }));
+        if watchdog.0.temporary.is_some() {
+            watchdog.0.groups.lock().helper = watchdog.start(&HashSet::new());
+        }
+        watchdog
+    }
+
+    /// A group lives. Called on the runtime.
+    pub(crate) fn begin(&self, group: Pid) {
+        let mut groups = self.0.groups.lock();
+        groups.live.insert(group);
+        if groups
+            .helper
+            .as_mut()
+            .is_some_and(|helper| helper.tell('+', group).is_ok())
+        {
+            return;
+        }
+        groups.helper = self.start(&groups.live);
+    }
+
+    /// With all groups that live. Without it, the emulator works all the same.
+    fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
+        let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
+        let told = started.and_then(|mut helper| {
+            for group in live {
+                helper.tell('+', *group)?;
+            }
+            Ok(helper)
+        });
+        told.inspect_err(|error| {
+            tracing::warn!(%error, "no watchdog: what this process leaves stays if it is killed");
+        })
+        .ok()
+    }
+
+    /// A group has gone: from here on its number may belong to somebody else.
+    pub(crate) fn end(&self, group: Pid) {
+        let mut groups = self.0.groups.lock();
+        if groups.live.remove(&group)
+            && let Some(helper) = &mut groups.helper
+        {
+            // If somebody has killed it, the next group starts another one.
+            let _ = helper.tell('-', group);
+        }
+    }
+
+    /// Kills all groups, and lets the process that watches over them end what has left them.
+    pub(crate) fn end_all(&self) {
+        let mut groups = self.0.groups.lock();
+        for group in groups.live.drain() {
+            // It may have gone in this moment.
+            let _ = process_group::signal(group, Signal::KILL);
+        }
+        groups.release();
+    }
+}
+
+impl Groups {
+    /// Tells the process that the emulator ends in order, and lets it do what is left.
+    fn release(&mut self) {
+        if let Some(mut helper) = self.helper.take() {
+            // If somebody has killed it, nothing is left to be done.
+            let _ = helper.line.write_all(b"=\n");
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.groups.get_mut().release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::Command;
+
+    use super::*;
+
+    /// The directory of an emulator that has ended in order may be that of another one by then.
+    #[test]
+    fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
+        for (lines, is_left) in [("", false), ("=\n", true)] {
+            let place = tempfile::tempdir().unwrap();
+            let directory = place.path().join("directory");
+            std::fs::create_dir(&directory).unwrap();
+            let mut script = Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "watchdog", "mark"])
+                .arg(&directory)
+                .stdin(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            script
+                .stdin
+                .take()
+                .unwrap()
+                .write_all(lines.as_bytes())
+                .unwrap();
+            assert!(script.wait().unwrap().success());
+            assert_eq!(directory.exists(), is_left, "{lines:?}");
+        }
+    }
+
+    /// Every process has the empty string in its environment.
+    #[test]
+    fn an_empty_mark_ends_the_groups_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        // In the place of the command that finds the processes with the mark.
+        let grep = place.path().join("grep");
+        std::fs::write(&grep, "#!/bin/sh\n: > \"$0.called\"\n").unwrap();
+        std::fs::set_permissions(&grep, PermissionsExt::from_mode(0o700)).unwrap();
+        for (mark, called) in [("", false), ("mark", true)] {
+            let mut sleep = Command::new("sleep");
+            let mut group = sleep.arg("1000").process_group(0).spawn().unwrap();
+            let mut script = Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "watchdog", mark, ""])
+                .env("PATH", place.path())
+                .stdin(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            writeln!(script.stdin.take().unwrap(), "+{}", group.id()).unwrap();
+            script.wait().unwrap();
+            assert_eq!(group.wait().unwrap().signal(), Some(9));
+            assert_eq!(place.path().join("grep.called").exists(), called);
+        }
+    }
+}

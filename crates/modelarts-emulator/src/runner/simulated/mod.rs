@@ -1,0 +1,371 @@
+//! Runs nothing: jobs do what a [`Script`] says, on the emulator's clock.
+//!
+//! A run is one sleep on the clock, however long it lasts; its log and its metrics are worked out
+//! from the script when somebody asks, and the log is written then. Nothing here waits for another thread, so that a clock that
+//! is moved step by step finds all work done at each step.
+
+mod plan;
+pub(crate) mod script;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    catalog::flavors,
+    clock::{Clock, Sleep, Timestamp},
+    files::{confined_dir::ConfinedDir, obs_path::ObsPath},
+    metrics::{Metrics, usage::Usage},
+    runner::{
+        Exit, LogTail, Run, Runner, Worker, capped_log,
+        simulated::{
+            plan::RunPlan,
+            script::{RunFault, Script},
+        },
+        worker_files::WorkerFiles,
+    },
+};
+
+/// Lets the workers of all jobs follow a script.
+#[derive(Clone, Debug)]
+pub(crate) struct SimulatedRunner(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    script: Script,
+    clock: Arc<dyn Clock>,
+    files: WorkerFiles,
+    obs: ConfinedDir,
+    metrics: Arc<Metrics>,
+    /// The most bytes of a log.
+    log_cap: u64,
+    /// Those that run, by the name of their log.
+    running: Mutex<HashMap<String, Arc<Running>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    plan: RunPlan,
+    start: Timestamp,
+    written: Mutex<Written>,
+}
+
+/// What of the log of a run is in its files.
+#[derive(Debug, Default)]
+struct Written {
+    bytes: usize,
+    /// Its own log, and for a trial that of its worker.
+    full: [bool; 2],
+}
+
+impl SimulatedRunner {
+    pub(crate) fn new(
+        data_dir: &Path,
+        script: Script,
+        obs: ConfinedDir,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+        log_cap: u64,
+    ) -> io::Result<Self> {
+        Ok(Self(Arc::new(Shared {
+            script,
+            clock,
+            files: WorkerFiles::new(data_dir)?,
+            obs,
+            metrics,
+            log_cap,
+            running: Mutex::default(),
+        })))
+    }
+
+    fn running(&self, worker: &Worker) -> Option<Arc<Running>> {
+        self.0.running.lock().get(&worker.log_name()).cloned()
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Timestamp {
+        Timestamp::now(self.clock.as_ref())
+    }
+
+    /// Writes what a run has said by now and what is not in its files yet. Only what is there is
+    /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
+    fn write(&self, worker: &Worker, running: &Running) -> io::Result<()> {
+        let said = running.plan.log(self.now().since(running.start));
+        let mut written = running.written.lock();
+        let new = said.as_bytes().get(written.bytes..).unwrap_or_default();
+        if new.is_empty() {
+            return Ok(());
+        }
+        written.bytes = said.len();
+        let mut logs = self.files.open_logs(worker)?;
+        for (log, full) in logs.iter_mut().zip(&mut written.full) {
+            if !*full {
+                *full = capped_log::append(log, new, self.log_cap)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what a worker has said, if it runs.
+    fn write_if_running(&self, worker: &Worker) -> io::Result<()> {
+        match self.running.lock().get(&worker.log_name()) {
+            Some(running) => self.write(worker, running),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Runner for SimulatedRunner {
+    fn is_prepared(&self, worker: &Worker) -> bool {
+        !RunPlan::of(&self.0.script, worker).prepare_timeout
+    }
+
+    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        match RunPlan::of(&self.0.script, worker).pre_check_error {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        // Only the log is there, and it stays.
+        done()
+    }
+
+    fn download_time(&self, worker: &Worker) -> Duration {
+        RunPlan::of(&self.0.script, worker).download
+    }
+
+    fn download_code(
+        &self,
+        worker: Worker,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let downloaded = match RunPlan::of(&self.0.script, &worker).download_error {
+            Some(cause) => Err(io::Error::other(cause)),
+            None => Ok(()),
+        };
+        std::future::ready(downloaded).boxed()
+    }
+
+    fn download_input(
+        &self,
+        worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        match RunPlan::of(&self.0.script, &worker).input_error {
+            Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
+            None => done(),
+        }
+    }
+
+    fn prefetch_output(
+        &self,
+        _worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn requirements(&self, _worker: &Worker) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn install(
+        &self,
+        _worker: Worker,
+        _file: String,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
+        let plan = RunPlan::of(&self.0.script, &worker);
+        let start = self.0.now();
+        // Trials share the worker, and have no metrics of their own.
+        if worker.trial.is_none() {
+            let values = plan.metrics.clone();
+            self.0.metrics.begin(worker.pod(), start, values);
+        }
+        let running = Arc::new(Running {
+            plan,
+            start,
+            written: Mutex::default(),
+        });
+        let sleep = match running.plan.fault() {
+            Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
+            _ => self.0.clock.sleep(running.plan.lively()),
+        };
+        let mut all = self.0.running.lock();
+        all.insert(worker.log_name(), Arc::clone(&running));
+        drop(all);
+        let run = SimulatedRun {
+            shared: Arc::clone(&self.0),
+            worker,
+            running,
+            sleep,
+        };
+        std::future::ready(Box::new(run) as Box<dyn Run>).boxed()
+    }
+
+    fn look(&self, worker: &Worker) -> Sleep {
+        // All that has to be looked for is whether it hangs.
+        match flavors::gpus(worker.request.flavor()) {
+            0 => Box::pin(std::future::pending()),
+            _ => self.0.clock.sleep(worker.request.hang_time()),
+        }
+    }
+
+    fn upload_output(
+        &self,
+        _worker: Worker,
+        _index: usize,
+        _interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn clear_scratch(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
+        done()
+    }
+
+    fn export_log(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'_, io::Result<()>> {
+        let written = self.0.write_if_running(&worker);
+        let exported = written.and_then(|()| {
+            self.0
+                .files
+                .export_log(&worker, &self.0.obs, &to, &interrupt)
+        });
+        std::future::ready(exported).boxed()
+    }
+
+    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>> {
+        let log = self.0.files.open_log(&worker);
+        let written = log.and_then(|mut log| log.write_all(text.as_bytes()));
+        std::future::ready(written).boxed()
+    }
+
+    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
+        let written = self.0.write_if_running(&worker);
+        let tail = written.and_then(|()| self.0.files.log_tail(&worker, limit));
+        std::future::ready(tail).boxed()
+    }
+
+    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
+        let written = self.0.write_if_running(&worker);
+        let part = written.and_then(|()| self.0.files.log_part(&worker, from, most));
+        std::future::ready(part).boxed()
+    }
+
+    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
+        // Busy all the time, as long as there are signs of life.
+        let usage = self.running(&worker).map(|running| {
+            let ran = self.0.now().since(running.start);
+            let lively = ran.min(running.plan.lively());
+            Usage {
+                cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
+                memory: 0,
+            }
+        });
+        std::future::ready(usage).boxed()
+    }
+
+    fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
+        self.0.files.remove(&job_id);
+        std::future::ready(()).boxed()
+    }
+
+    fn kill_all(&self) {
+        self.0.running.lock().clear();
+    }
+}
+
+fn done() -> BoxFuture<'static, io::Result<()>> {
+    std::future::ready(Ok(())).boxed()
+}
+
+struct SimulatedRun {
+    shared: Arc<Shared>,
+    worker: Worker,
+    running: Arc<Running>,
+    /// Until it ends by itself.
+    sleep: Sleep,
+}
+
+impl fmt::Debug for SimulatedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SimulatedRun").field(&self.running).finish()
+    }
+}
+
+impl SimulatedRun {
+    /// From now on its log is a file like any other.
+    fn end(&self) {
+        let (shared, worker) = (&self.shared, &self.worker);
+        let now = shared.now();
+        let mut running = shared.running.lock();
+        if running.remove(&worker.log_name()).is_none() {
+            return;
+        }
+        // Still locked, so that nobody reads the log before the last of it is there.
+        if let Err(error) = shared.write(worker, &self.running) {
+            tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
+        }
+        drop(running);
+        shared.metrics.end(&worker.pod(), now);
+    }
+}
+
+/// After SIGTERM and after SIGKILL.
+const TERMINATED: i32 = 128 + 15;
+const KILLED: i32 = 128 + 9;
+
+impl Run for SimulatedRun {
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        async {
+            self.sleep.as_mut().await;
+            self.end();
+            match self.running.plan.fault() {
+                Some(RunFault::NodeFault(_)) => Exit::NodeFault,
+                _ => Exit::Code(self.running.plan.exit_code),
+            }
+        }
+        .boxed()
+    }
+
+    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
+        async move {
+            let hangs = self.running.plan.fault().is_some();
+            let code = if self.running.plan.ignores_sigterm {
+                // Unless it ends by itself meanwhile.
+                tokio::select! {
+                    biased;
+                    () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
+                    () = patience => KILLED,
+                }
+            } else {
+                TERMINATED
+            };
+            self.end();
+            code
+        }
+        .boxed()
+    }
+}

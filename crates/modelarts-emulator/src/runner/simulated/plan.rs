@@ -1,0 +1,164 @@
+//! The script of one worker in one run: what it does, worked out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::runner::{
+    Worker,
+    simulated::script::{LogLine, RunFault, Script, Values},
+};
+
+/// What a simulated worker does in one run.
+#[derive(Debug)]
+pub(crate) struct RunPlan {
+    /// How long it runs, if it comes to an end by itself.
+    pub(crate) seconds: Duration,
+    pub(crate) exit_code: i32,
+    pub(crate) fault: Option<RunFault>,
+    pub(crate) ignores_sigterm: bool,
+    pub(crate) download: Duration,
+    pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: bool,
+    pub(crate) metrics: BTreeMap<String, Values>,
+    /// With all marks but `{n}` filled in.
+    log: Vec<LogLine>,
+}
+
+impl RunPlan {
+    pub(crate) fn of(script: &Script, worker: &Worker) -> Self {
+        let scripted = script.of(&worker.request, &worker.task(), worker.run);
+        let seconds = |seconds: Option<f64>| {
+            Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
+        };
+        let log = scripted.log.unwrap_or_default().into_iter();
+        Self {
+            seconds: seconds(scripted.seconds),
+            exit_code: scripted.exit_code.unwrap_or_default(),
+            fault: scripted.fault,
+            ignores_sigterm: scripted.ignores_sigterm.unwrap_or_default(),
+            download: seconds(scripted.download_seconds),
+            download_error: scripted.download_error,
+            input_error: scripted.input_error,
+            pre_check_error: scripted.pre_check_error,
+            prepare_timeout: scripted.prepare_timeout.unwrap_or_default(),
+            metrics: scripted.metrics.unwrap_or_else(|| {
+                [("cpuUsage", 25.0), ("memUsage", 10.0)]
+                    .map(|(series, value)| (series.to_owned(), Values(vec![value])))
+                    .into()
+            }),
+            log: log
+                .map(|line| LogLine {
+                    line: fill_in(&line.line, |mark| value(mark, worker)),
+                    ..line
+                })
+                .collect(),
+        }
+    }
+
+    /// How long there are signs of life.
+    pub(crate) fn lively(&self) -> Duration {
+        match self.fault {
+            Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
+                let fault = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                fault.min(self.seconds)
+            }
+            None => self.seconds,
+        }
+    }
+
+    /// Whether it comes so far that its fault strikes.
+    pub(crate) fn fault(&self) -> Option<RunFault> {
+        self.fault.filter(|_| self.lively() < self.seconds)
+    }
+
+    /// What it has written by then, so long after its start.
+    pub(crate) fn log(&self, elapsed: Duration) -> String {
+        let until = elapsed.min(self.lively()).as_secs_f64();
+        let mut lines = Vec::new();
+        for line in &self.log {
+            let mut n = 0_u32;
+            loop {
+                let at = line.at + line.every.unwrap_or_default() * f64::from(n);
+                if at > until {
+                    break;
+                }
+                lines.push((at, line, n));
+                if line.every.is_none() {
+                    break;
+                }
+                n += 1;
+            }
+        }
+        // Stable: lines of the same moment stay in the order of the script.
+        lines.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
+        let mut text = String::new();
+        for (_, line, n) in lines {
+            let line = fill_in(&line.line, |mark| (mark == "n").then(|| n.to_string()));
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+}
+
+/// The value of a mark that is the same in the whole run.
+fn value(mark: &str, worker: &Worker) -> Option<String> {
+    let request = &worker.request;
+    match mark {
+        "run" => Some((worker.run + 1).to_string()),
+        "task" => Some(worker.task()),
+        _ => match mark.split_once('.')? {
+            ("parameter", name) => {
+                let parameter = request.parameters.iter().find(|one| one.name == name)?;
+                Some(parameter.value.clone())
+            }
+            ("environment", name) => request.environments.as_ref()?.get(name).cloned(),
+            _ => None,
+        },
+    }
+}
+
+/// Puts values in the places of `{marks}`. What has no value stays as it is.
+fn fill_in(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        filled.push_str(before);
+        let mark = from.find('}').map(|close| &from[1..close]);
+        match mark.and_then(|mark| Some((mark, value(mark)?))) {
+            Some((mark, value)) => {
+                filled.push_str(&value);
+                rest = &from[mark.len() + 2..];
+            }
+            None => {
+                filled.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_filled_in_and_other_braces_stay() {
+        let value = |mark: &str| (mark == "n").then(|| "7".to_owned());
+        for (text, filled) in [
+            ("step {n}", "step 7"),
+            ("{n}{n}", "77"),
+            ("{\"loss\": {n}, \"x\": {m}}", "{\"loss\": 7, \"x\": {m}}"),
+            ("{", "{"),
+            ("{n", "{n"),
+        ] {
+            assert_eq!(fill_in(text, value), filled);
+        }
+    }
+}

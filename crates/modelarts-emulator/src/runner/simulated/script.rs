@@ -1,0 +1,411 @@
+//! What simulated jobs do: which script a job follows, and what each run of its code brings.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{job::request::JobRequest, metrics::SERIES};
+
+/// What simulated jobs do; read from JSON by [`Script::from_json`]. The default lets every job end
+/// at once with exit code 0.
+///
+/// ```json
+/// {
+///   "default": [{"seconds": 60, "log": ["started", {"at": 1, "every": 10, "line": "step {n}"}]}],
+///   "jobs": [
+///     {"name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]},
+///     {"environments": {"SIMULATE": "fault"}, "runs": [{"seconds": 60, "fault": {"node_fault": 20}}]}
+///   ]
+/// }
+/// ```
+///
+/// A job follows the first of `jobs` where all fits that is given of `name`, `annotations` and
+/// `environments`, else `default`. In these `*` stands for any text. The first run of a job's code
+/// is the first in the list, and so on; the last repeats. Each has, if it says so:
+///
+/// | member | if left out | |
+/// |---|---|---|
+/// | `seconds` | 0 | how long the code runs, up to a year |
+/// | `exit_code` | 0 | 0 to 255 |
+/// | `log` | nothing | lines: a text, at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from there; `every` repeats the line until the end |
+/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list of one for each minute, the last repeats |
+/// | `fault` | none | `{"node_fault": 20}`: then the node dies; `{"hang": 20}`: from then on there is neither a sign of life nor an end |
+/// | `ignores_sigterm` | false | stopped, it ends only after the grace, with 137 instead of 143 |
+/// | `download_seconds` | 0 | how long the code directory takes to arrive |
+/// | `download_error` | none | the cause for which it does not arrive |
+/// | `input_error` | none | the cause for which inputs do not arrive |
+/// | `pre_check_error` | none | what the pre-check finds, of jobs that have one |
+/// | `prepare_timeout` | false | whether the job does not come as far as the queue; of the first run |
+/// | `tasks` | none | by task, for example `worker-1`: the members above that differ there |
+///
+/// Lines may have the marks `{n}` (how often the line was written before), `{run}` (1, 2, …),
+/// `{task}`, `{parameter.NAME}` and `{environment.NAME}`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Script {
+    default: Vec<ScriptedRun>,
+    jobs: Vec<ScriptedJob>,
+}
+
+/// Which jobs, and what they do.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScriptedJob {
+    name: Option<String>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    environments: BTreeMap<String, String>,
+    runs: Vec<ScriptedRun>,
+}
+
+/// One run of the code, or what is different in one task.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ScriptedRun {
+    pub(crate) seconds: Option<f64>,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) log: Option<Vec<LogLine>>,
+    pub(crate) metrics: Option<BTreeMap<String, Values>>,
+    pub(crate) fault: Option<RunFault>,
+    pub(crate) ignores_sigterm: Option<bool>,
+    pub(crate) download_seconds: Option<f64>,
+    pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: Option<bool>,
+    tasks: BTreeMap<String, ScriptedRun>,
+}
+
+/// A line of the log, in seconds from the start of the code.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct LogLine {
+    pub(crate) at: f64,
+    pub(crate) every: Option<f64>,
+    pub(crate) line: String,
+}
+
+/// What goes wrong with a run, so many seconds after its start.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunFault {
+    /// The node dies.
+    NodeFault(f64),
+    /// No sign of life any more.
+    Hang(f64),
+}
+
+/// The values of a series, one for each minute; the last repeats.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct Values(pub(crate) Vec<f64>);
+
+/// Why a script cannot be followed.
+#[derive(Debug)]
+pub struct ScriptError(String);
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+/// The most seconds that anything takes: a year.
+const LONGEST: f64 = 31_536_000.0;
+/// The most times that a line is repeated in a run.
+const MOST_LINES: f64 = 1_000_000.0;
+
+impl Script {
+    /// Reads and checks a script.
+    ///
+    /// # Errors
+    /// A sentence that names the member and the rule it breaks.
+    pub fn from_json(text: &str) -> Result<Self, ScriptError> {
+        let script: Self =
+            serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
+        script.check().map_err(ScriptError)?;
+        Ok(script)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (at, run) in self.default.iter().enumerate() {
+            run.check(&format!("default[{at}]"), None)?;
+        }
+        for (job_at, job) in self.jobs.iter().enumerate() {
+            if job.runs.is_empty() {
+                return Err(format!("jobs[{job_at}].runs must have a run"));
+            }
+            for (at, run) in job.runs.iter().enumerate() {
+                run.check(&format!("jobs[{job_at}].runs[{at}]"), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a task does in a run of its job; `run` counts from 0.
+    pub(crate) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
+        let job = self.jobs.iter().find(|job| job.fits(request));
+        let runs = job.map_or(&self.default, |job| &job.runs);
+        let Some(of_all) = runs.get(run).or(runs.last()) else {
+            return ScriptedRun::default();
+        };
+        match of_all.tasks.get(task) {
+            Some(task) => task.clone().or(of_all),
+            None => of_all.clone(),
+        }
+    }
+}
+
+impl ScriptedJob {
+    fn fits(&self, request: &JobRequest) -> bool {
+        let annotations = request.annotations.as_ref();
+        let variables = request.environments.as_ref();
+        self.name
+            .as_ref()
+            .is_none_or(|pattern| like(pattern, &request.name))
+            && self.annotations.iter().all(|(name, pattern)| {
+                let value = annotations.and_then(|all| all.get(name)?.as_str());
+                value.is_some_and(|text| like(pattern, text))
+            })
+            && self.environments.iter().all(|(name, pattern)| {
+                let value = variables.and_then(|all| all.get(name));
+                value.is_some_and(|text| like(pattern, text))
+            })
+    }
+}
+
+/// Whether a text is as the pattern says, in which `*` stands for any text.
+fn like(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+impl ScriptedRun {
+    /// What is said here, and where nothing is, what is said there.
+    fn or(self, other: &Self) -> Self {
+        Self {
+            seconds: self.seconds.or(other.seconds),
+            exit_code: self.exit_code.or(other.exit_code),
+            log: self.log.or_else(|| other.log.clone()),
+            metrics: self.metrics.or_else(|| other.metrics.clone()),
+            fault: self.fault.or(other.fault),
+            ignores_sigterm: self.ignores_sigterm.or(other.ignores_sigterm),
+            download_seconds: self.download_seconds.or(other.download_seconds),
+            download_error: self.download_error.or_else(|| other.download_error.clone()),
+            input_error: self.input_error.or_else(|| other.input_error.clone()),
+            pre_check_error: self
+                .pre_check_error
+                .or_else(|| other.pre_check_error.clone()),
+            prepare_timeout: self.prepare_timeout.or(other.prepare_timeout),
+            tasks: BTreeMap::new(),
+        }
+    }
+
+    /// `place` names it in the sentence; `of_all` is what it is a part of.
+    fn check(&self, place: &str, of_all: Option<&Self>) -> Result<(), String> {
+        let time = |name: &str, seconds: Option<f64>| match seconds {
+            Some(seconds) if !(0.0..=LONGEST).contains(&seconds) => Err(format!(
+                "{place}.{name} must be between 0 and {LONGEST} seconds"
+            )),
+            _ => Ok(()),
+        };
+        time("seconds", self.seconds)?;
+        time("download_seconds", self.download_seconds)?;
+        time("fault", self.fault.map(RunFault::seconds))?;
+        if self
+            .exit_code
+            .is_some_and(|code| !(0..=255).contains(&code))
+        {
+            return Err(format!("{place}.exit_code must be between 0 and 255"));
+        }
+        let lasts = self.seconds.or(of_all.and_then(|all| all.seconds));
+        for (at, line) in self.log.iter().flatten().enumerate() {
+            let name = format!("log[{at}]");
+            time(&format!("{name}.at"), Some(line.at))?;
+            let Some(every) = line.every else { continue };
+            if !every.is_finite() || every * MOST_LINES < lasts.unwrap_or(0.0).max(0.001) {
+                return Err(format!(
+                    "{place}.{name}.every must be so large that the line comes at most {MOST_LINES} times"
+                ));
+            }
+        }
+        for (series, values) in self.metrics.iter().flatten() {
+            if !SERIES.contains(&series.as_str()) {
+                let known = SERIES.join(", ");
+                return Err(format!(
+                    "{place}.metrics.{series} is no series; there are {known}"
+                ));
+            }
+            if !values.0.iter().all(|value| (-1.0..=100.0).contains(value)) {
+                return Err(format!(
+                    "{place}.metrics.{series} must be percent, 0 to 100, or -1 for a gap"
+                ));
+            }
+        }
+        for (task, run) in &self.tasks {
+            let place = format!("{place}.tasks.{task}");
+            if of_all.is_some() {
+                return Err(format!("{place}: a task has no tasks"));
+            }
+            let named = task.rsplit_once('-');
+            if !named.is_some_and(|(role, index)| !role.is_empty() && index.parse::<u32>().is_ok())
+            {
+                return Err(format!(
+                    "{place}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
+                ));
+            }
+            run.check(&place, Some(self))?;
+        }
+        Ok(())
+    }
+}
+
+impl RunFault {
+    const fn seconds(self) -> f64 {
+        match self {
+            Self::NodeFault(seconds) | Self::Hang(seconds) => seconds,
+        }
+    }
+}
+
+impl TryFrom<Value> for LogLine {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Timed {
+            #[serde(default)]
+            at: f64,
+            every: Option<f64>,
+            line: String,
+        }
+        if let Value::String(line) = value {
+            return Ok(Self {
+                at: 0.0,
+                every: None,
+                line,
+            });
+        }
+        let Timed { at, every, line } = serde_json::from_value(value)
+            .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?;
+        Ok(Self { at, every, line })
+    }
+}
+
+impl TryFrom<Value> for Values {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let values = match &value {
+            Value::Array(list) => list.iter().map(Value::as_f64).collect(),
+            value => value.as_f64().map(|value| vec![value]),
+        };
+        match values {
+            Some(values) if !values.is_empty() => Ok(Self(values)),
+            _ => Err(format!(
+                "the values of a series are a number or a list of numbers, not {value}"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text, fits) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*b", "ab", true),
+            ("a*c*e", "abcde", true),
+            ("a*c*e", "abde", false),
+            ("ab*b", "ab", false),
+            ("*", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(like(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_named() {
+        for (script, sentence) in [
+            (r#"{"default": {}}"#, "expected a sequence"),
+            (r#"{"defaults": []}"#, "unknown field `defaults`"),
+            (r#"{"default": [{"second": 1}]}"#, "unknown field `second`"),
+            (
+                r#"{"default": [{"seconds": -1}]}"#,
+                "default[0].seconds must be between",
+            ),
+            (
+                r#"{"jobs": [{"name": "a", "runs": []}]}"#,
+                "jobs[0].runs must have a run",
+            ),
+            (
+                r#"{"jobs": [{"runs": [{"exit_code": 256}]}]}"#,
+                "jobs[0].runs[0].exit_code must be",
+            ),
+            (
+                r#"{"default": [{"fault": {"hang": -1}}]}"#,
+                "default[0].fault must be between",
+            ),
+            (
+                r#"{"default": [{"fault": {"sulk": 1}}]}"#,
+                "unknown variant `sulk`",
+            ),
+            (
+                r#"{"default": [{"log": [{"at": 1}]}]}"#,
+                "missing field `line`",
+            ),
+            (
+                r#"{"default": [{"seconds": 9, "log": [{"every": 0, "line": "x"}]}]}"#,
+                "default[0].log[0].every must be",
+            ),
+            (
+                r#"{"default": [{"metrics": {"cpu": 1}}]}"#,
+                "default[0].metrics.cpu is no series",
+            ),
+            (
+                r#"{"default": [{"metrics": {"cpuUsage": 101}}]}"#,
+                "metrics.cpuUsage must be percent",
+            ),
+            (
+                r#"{"default": [{"metrics": {"cpuUsage": []}}]}"#,
+                "a number or a list of numbers",
+            ),
+            (
+                r#"{"default": [{"tasks": {"ps": {}}}]}"#,
+                "tasks are worker-0",
+            ),
+            (
+                r#"{"default": [{"tasks": {"worker-0": {"tasks": {"worker-1": {}}}}}]}"#,
+                "a task has no tasks",
+            ),
+        ] {
+            let error = Script::from_json(script).unwrap_err().to_string();
+            assert!(error.contains(sentence), "{script}: {error}");
+        }
+    }
+}

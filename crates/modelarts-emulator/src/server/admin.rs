@@ -1,0 +1,228 @@
+//! The routes under `/_emulator`, for testers. They need no signature, but the same `Host` and
+//! `Origin` as all others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{error::ApiError, response::ApiResponse},
+    clock::Timestamp,
+    execution::{finish, seeds::Seeds},
+    job::state::{State as Phase, StopReason},
+    logs::stream,
+    server::{reply::reply, request_body},
+    state::EmulatorState,
+    store::Job,
+    traffic::faults::FaultRule,
+    validation,
+};
+
+pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
+    Router::new()
+        .route("/_emulator/health", get(health))
+        .route(
+            "/_emulator/faults",
+            get(list_faults).post(add_fault).delete(clear_faults),
+        )
+        .route("/_emulator/requests", get(show_counts))
+        .route("/_emulator/requests/last", get(last_requests))
+        .route("/_emulator/seeds", post(create_seeds))
+        .route("/_emulator/clock", get(show_time).post(move_clock))
+        .route("/_emulator/reset", post(reset))
+        .route("/_emulator/jobs/{id}/ignored", get(show_ignored))
+        .route("/_emulator/logs/{token}/{name}", get(follow_link))
+}
+
+async fn health(State(state): State<Arc<EmulatorState>>) -> Response {
+    reply(match state.store.count_all() {
+        Ok(jobs) => Ok(ApiResponse::json(
+            StatusCode::OK,
+            json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
+        )),
+        Err(error) => Err(error.into()),
+    })
+}
+
+async fn list_faults(State(state): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(state.faults.list()),
+    )))
+}
+
+async fn add_fault(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+    reply(
+        request_body::read(request.into_body())
+            .await
+            .and_then(|body| {
+                let rule = serde_json::from_slice::<Value>(&body)
+                    .map_err(|error| error.to_string())
+                    .and_then(|json| FaultRule::from_json(&json))
+                    .and_then(|rule| state.faults.add(rule.clone()).map(|()| rule));
+                match rule {
+                    Ok(rule) => Ok(ApiResponse::json(StatusCode::CREATED, json!(rule))),
+                    Err(sentence) => Err(ApiError::bad_control_request(sentence)),
+                }
+            }),
+    )
+}
+
+async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Response {
+    state.faults.clear();
+    reply(Ok(ApiResponse::empty(StatusCode::NO_CONTENT)))
+}
+
+async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(state.request_counts.all()),
+    )))
+}
+
+async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Response {
+    reply(Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!(state.request_log.all()),
+    )))
+}
+
+/// Puts jobs there, and answers with their ids.
+async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+    let body = match request_body::read(request.into_body()).await {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
+    let seeds = Seeds::from_json(&String::from_utf8_lossy(&body));
+    let created = match seeds {
+        Ok(seeds) => seeds.create_jobs(&state, false).await,
+        Err(error) => Err(error),
+    };
+    reply(match created {
+        Ok(ids) => Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids}))),
+        Err(error) => Err(ApiError::bad_control_request(error.to_string())),
+    })
+}
+
+/// The paths of the fields of a job's creation, and of its changes, that have no effect.
+async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
+    let paths = state
+        .store
+        .read(&id, |job| validation::ignored(&job.given()));
+    reply(match paths {
+        Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
+        None => Err(ApiError::no_such_job(&id)),
+    })
+}
+
+/// The emulator's time.
+async fn show_time(State(state): State<Arc<EmulatorState>>) -> Response {
+    let now = Timestamp::now(state.clock.as_ref());
+    let body = json!({"now": now.utc_micros(), "millis": now.millis()});
+    reply(Ok(ApiResponse::json(StatusCode::OK, body)))
+}
+
+/// Most seconds of one leap: ten years.
+const MAX_ADVANCE: f64 = 315_360_000.0;
+
+/// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
+/// that was due.
+async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
+    let body = match request_body::read(request.into_body()).await {
+        Ok(body) => body,
+        Err(error) => return reply(Err(error)),
+    };
+    let seconds = serde_json::from_slice::<Value>(&body)
+        .ok()
+        .and_then(|body| body.get("advance_seconds")?.as_f64())
+        .filter(|seconds| (0.0..=MAX_ADVANCE).contains(seconds));
+    let Some(seconds) = seconds else {
+        return reply(Err(ApiError::bad_control_request(
+            "The body must be like {\"advance_seconds\": 60}.",
+        )));
+    };
+    let duration = Duration::from_secs_f64(seconds);
+    let moving = Arc::clone(&state);
+    // On its own, so that it comes to its end even if nobody waits for the answer.
+    let moved = tokio::spawn(async move { moving.advance(duration).await });
+    if moved.await.is_ok_and(|moved| moved) {
+        return show_time(State(state)).await;
+    }
+    reply(Err(ApiError::bad_control_request(
+        "This emulator runs on the clock on the wall; start it with --clock manual.",
+    )))
+}
+
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when
+/// the jobs have gone.
+async fn reset(State(state): State<Arc<EmulatorState>>) -> Response {
+    state.faults.clear();
+    state.request_counts.clear();
+    state.request_log.clear();
+    reply(match reset_all(&state).await {
+        Ok(()) => Ok(ApiResponse::empty(StatusCode::NO_CONTENT)),
+        Err(error) => Err(error.into()),
+    })
+}
+
+async fn reset_all(state: &EmulatorState) -> rusqlite::Result<()> {
+    state.algorithms.clear()?;
+    state.experiments.clear()?;
+    state.publications.clear()?;
+    state.quotas.clear()?;
+    let live = state.store.live();
+    for id in &live {
+        let now = Timestamp::now(state.clock.as_ref());
+        state.store.update(id, |job| {
+            job.advance(Phase::Terminating, now);
+            job.ask_to_stop(StopReason::Reset);
+        });
+    }
+    for id in live {
+        let settled = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        state.store.wait(&id, settled).await;
+    }
+    let mut last = 0;
+    loop {
+        let some = state.store.settled_after(&mut last, PURGE_BATCH)?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        for id in some {
+            finish::purge(state, &id).await;
+        }
+    }
+}
+
+/// How many jobs are forgotten at once: their ids are in memory.
+const PURGE_BATCH: u32 = 500;
+
+/// The log that a link leads to, as text, all of it.
+async fn follow_link(
+    State(state): State<Arc<EmulatorState>>,
+    Path((token, _)): Path<(String, String)>,
+) -> Response {
+    let now = Timestamp::now(state.clock.as_ref());
+    let Some(worker) = state.log_links.resolve(&token, now) else {
+        return reply(Ok(ApiResponse::text(
+            StatusCode::FORBIDDEN,
+            b"Request has expired".to_vec(),
+        )));
+    };
+    let Ok(Some((length, body))) = stream::whole(state, worker).await else {
+        return reply(Ok(ApiResponse::text(StatusCode::NOT_FOUND, Vec::new())));
+    };
+    let mut response = reply(Ok(ApiResponse::text(StatusCode::OK, Vec::new())));
+    *response.body_mut() = body;
+    response
+        .headers_mut()
+        .insert(CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}

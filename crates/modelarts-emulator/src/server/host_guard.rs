@@ -1,0 +1,138 @@
+//! Keeps web pages out. The emulator executes what it is given, and a page in the user's browser
+//! can send requests to the loopback address; so every request must name a loopback `Host`
+//! (against DNS rebinding) and must not come from a foreign `Origin`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::uri::Uri;
+
+use crate::api::error::ApiError;
+
+/// Lets a request pass or says why not. `port` is the emulator's own.
+pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), ApiError> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, more) = (hosts.next(), hosts.next());
+    let host = host.and_then(|value| value.to_str().ok());
+    match host {
+        Some(host) if more.is_none() && is_loopback(host) => {}
+        _ => return Err(refuse_host(host.unwrap_or("(none)"))),
+    }
+    // `GET http://example.com/ HTTP/1.1`, the form proxies receive.
+    if let Some(authority) = uri.authority()
+        && !is_loopback(authority.as_str())
+    {
+        return Err(refuse_host(authority.as_str()));
+    }
+    for origin in headers.get_all(ORIGIN) {
+        let own = origin.to_str().is_ok_and(|origin| is_own(origin, port));
+        if !own {
+            return Err(ApiError::forbidden(format!(
+                "This emulator runs jobs on this machine, so it answers no web page: the request comes from the origin {origin:?}."
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_host(host: &str) -> ApiError {
+    ApiError::forbidden(format!(
+        "This emulator runs jobs on this machine, so it answers only as 127.0.0.1, localhost or [::1]: the request asks for the host {host:?}."
+    ))
+}
+
+/// 127.0.0.0/8, `localhost` or `[::1]`, alone or with a port.
+fn is_loopback(host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    port.is_none_or(is_port)
+        && (name == "[::1]"
+            || name.eq_ignore_ascii_case("localhost")
+            || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()))
+}
+
+fn is_own(origin: &str, port: u16) -> bool {
+    origin.strip_prefix("http://").is_some_and(|host| {
+        is_loopback(host)
+            && host
+                .rsplit_once(':')
+                .is_some_and(|(_, p)| p == port.to_string())
+    })
+}
+
+/// Whether the emulator may listen on `ip`.
+pub(crate) fn may_listen_on(ip: IpAddr) -> bool {
+    ip.is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_names_are_loopback() {
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "127.9.8.7:1",
+            "localhost",
+            "LocalHost:9",
+            "[::1]",
+            "[::1]:80",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "example.com",
+            "127.0.0.1.example.com",
+            "localhost.example.com",
+            "0.0.0.0",
+            "10.0.0.1:80",
+            "[::]",
+            "::1",
+            "127.1",
+            "user@127.0.0.1",
+            "127.0.0.1/",
+            "[::1].evil",
+            "[::1].evil:80",
+            "[::1]evil",
+            "[::1]:80.evil",
+            "[::1]:",
+            "[::1]:+80",
+            "[::1]:65536",
+            "[0:0:0:0:0:0:0:1].evil",
+            "localhost:",
+            "127.0.0.1:x",
+            "2130706433",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn only_its_own_origin_is_its_own() {
+        for origin in [
+            "http://127.0.0.1:8080",
+            "http://localhost:8080",
+            "http://[::1]:8080",
+        ] {
+            assert!(is_own(origin, 8080), "{origin}");
+        }
+        for origin in [
+            "null",
+            "http://127.0.0.1",
+            "http://127.0.0.1:3000",
+            "https://127.0.0.1:8080",
+            "http://example.com:8080",
+            "http://localhost.example.com:8080",
+        ] {
+            assert!(!is_own(origin, 8080), "{origin}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! HTTP server: connections, routes, and what stands before the operations.
+//!
+//! `connections` accepts, `router` finds the operation of a request and executes it, `host_guard`
+//! refuses web pages, `admin` has the routes under `/_emulator` and `iam` those of IAM.
+
+mod admin;
+pub(crate) mod connections;
+pub(crate) mod host_guard;
+mod iam;
+mod reply;
+mod request_body;
+pub(crate) mod router;

@@ -1,0 +1,25 @@
+//! Reading of request bodies, with a limit of size and of time.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody, to_bytes};
+use bytes::Bytes;
+use tokio::time::timeout;
+
+use crate::api::error::ApiError;
+
+/// Bodies above 12 MB are refused, as on the service.
+const MAX_BODY: usize = 12 * 1024 * 1024;
+/// The time limit of the head of a request, and that of its body, in real time.
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reads a whole body. One whose declared length is too long is refused before it is read.
+pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(ApiError::body_too_large());
+    }
+    match timeout(READ_TIMEOUT, to_bytes(body, MAX_BODY)).await {
+        Ok(read) => read.map_err(|_| ApiError::body_too_large()),
+        Err(_) => Err(ApiError::body_too_slow(READ_TIMEOUT)),
+    }
+}

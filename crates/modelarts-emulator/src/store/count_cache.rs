@@ -1,0 +1,97 @@
+//! How many jobs fit what was asked for lately: counted once, and kept true as jobs come, change
+//! and go.
+//!
+//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list, or
+//! looks at its first page again and again, asks for the same count each time.
+
+use std::collections::VecDeque;
+
+use crate::{
+    clock::Timestamp,
+    store::{
+        Job,
+        listing::{Key, Selection, Test},
+    },
+};
+
+/// As many questions are remembered.
+const MOST: usize = 32;
+/// Questions with longer texts are not, so that the memory for them is bounded.
+const LONGEST: usize = 4096;
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CountKey {
+    project: String,
+    tests: Vec<(Key, Test)>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+}
+
+/// The counts; those that were asked for last are in front.
+#[derive(Debug, Default)]
+pub(crate) struct CountCache(VecDeque<(CountKey, u64)>);
+
+impl CountKey {
+    /// `None` for what is not remembered: tags and hosts are asked for with a span of time that
+    /// moves on.
+    pub(crate) fn new(project: &str, selection: &Selection) -> Option<Self> {
+        let length = |(_, test): &(Key, Test)| match test {
+            Test::Contains(part) => part.len(),
+            Test::In(values) | Test::NotIn(values) => values.iter().map(String::len).sum(),
+        };
+        let short = selection.tests.iter().map(length).sum::<usize>() <= LONGEST;
+        let lasting = selection.tags.is_empty() && selection.hosts.is_none();
+        (short && lasting).then(|| Self {
+            project: project.to_owned(),
+            tests: selection.tests.clone(),
+            from: selection.from,
+            to: selection.to,
+        })
+    }
+
+    fn fits(&self, job: &Job) -> bool {
+        self.project == job.project
+            && self.from.is_none_or(|from| from <= job.created)
+            && self.to.is_none_or(|to| job.created <= to)
+            && self
+                .tests
+                .iter()
+                .all(|(key, test)| test.passes(key.of(job)))
+    }
+}
+
+impl CountCache {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The count, if it is known.
+    pub(crate) fn count(&mut self, question: &CountKey) -> Option<u64> {
+        let at = self.0.iter().position(|(known, _)| known == question)?;
+        let found = self.0.remove(at)?;
+        let count = found.1;
+        self.0.push_front(found);
+        Some(count)
+    }
+
+    /// Remembers a count that was not known.
+    pub(crate) fn keep(&mut self, question: CountKey, count: u64) {
+        self.0.push_front((question, count));
+        self.0.truncate(MOST);
+    }
+
+    /// A job has come.
+    pub(crate) fn add(&mut self, job: &Job) {
+        for (question, count) in &mut self.0 {
+            *count += u64::from(question.fits(job));
+        }
+    }
+
+    /// A job goes, or is about to change.
+    pub(crate) fn subtract(&mut self, job: &Job) {
+        for (question, count) in &mut self.0 {
+            *count -= u64::from(question.fits(job));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! One job in the database: its rows in all tables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+
+use crate::{
+    clock::Timestamp,
+    database::{unreadable, unwritable},
+    job::{event::Event, request::JobRequest},
+    runner::process::environment::network,
+    store::{Job, creation_counts, trial_table},
+};
+
+/// Where a job stands in the database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) number: i64,
+    project: i64,
+    group: i64,
+    /// That of the group; nothing else that jobs of a group have in common ever changes.
+    phase: &'static str,
+    open: bool,
+    /// It has been on its nodes.
+    placed: bool,
+}
+
+/// The number of a project, which is made if it has none yet.
+fn project(connection: &Connection, id: &str) -> rusqlite::Result<i64> {
+    if let Some(number) = known_project(connection, id)? {
+        return Ok(number);
+    }
+    connection.execute("INSERT INTO projects (id) VALUES (?1)", [id])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The number of a project that has had a job.
+pub(crate) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
+    let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
+    select.query_row([id], |row| row.get(0)).optional()
+}
+
+fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i64> {
+    let traits = params![
+        project,
+        job.request.workspace_id,
+        job.user_id,
+        job.request.text("/kind"),
+        job.request.text("/spec/runtime_type"),
+        job.state.phase(),
+    ];
+    let mut select = connection.prepare_cached(
+        "SELECT number FROM job_groups WHERE project = ?1 AND workspace = ?2 AND user_id = ?3
+         AND kind = ?4 AND runtime = ?5 AND phase = ?6",
+    )?;
+    if let Some(number) = select.query_row(traits, |row| row.get(0)).optional()? {
+        return Ok(number);
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO job_groups (project, workspace, user_id, kind, runtime, phase)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    insert.execute(traits)?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Where a job is, or has been.
+fn network_of(job: &Job) -> Option<u16> {
+    job.started.map(|_| network(&job.id))
+}
+
+/// How many jobs a project has.
+pub(crate) fn count(connection: &Connection, project: i64) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups WHERE project = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let count: i64 = select.query_row([project], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// How many jobs there are.
+pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
+    let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// How many jobs refer to an experiment.
+pub(crate) fn of_experiment(
+    connection: &Connection,
+    project: i64,
+    experiment: &str,
+) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM jobs
+               WHERE experiment = ?2 AND experiment <> '' AND project = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let count: i64 = select.query_row(params![project, experiment], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// The next `many` jobs behind a number.
+pub(crate) fn after(
+    connection: &Connection,
+    number: i64,
+    many: u32,
+) -> rusqlite::Result<Vec<(i64, String)>> {
+    let sql = "SELECT number, id FROM jobs WHERE number > ?1 ORDER BY number LIMIT ?2";
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map(params![number, many], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// Whether a project has a job of this name.
+pub(crate) fn is_taken(
+    connection: &Connection,
+    project: i64,
+    name: &str,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM jobs WHERE project = ?1 AND name = ?2";
+    connection
+        .prepare_cached(sql)?
+        .exists(params![project, name])
+}
+
+/// Writes a new job with its events.
+pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result<Row> {
+    let project = project(connection, &job.project)?;
+    let group = group(connection, project, job)?;
+    let open = job.is_open();
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO jobs
+         (id, project, job_group, created, name, algorithm, experiment, network, nodes, open)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    let request = &job.request;
+    insert.execute(params![
+        job.id,
+        project,
+        group,
+        job.created.millis(),
+        request.name,
+        request.algorithm_name,
+        request.text("/metadata/training_experiment_reference/id"),
+        network_of(job),
+        request.node_count,
+        open,
+    ])?;
+    let number = connection.last_insert_rowid();
+    let row = Row {
+        number,
+        project,
+        group,
+        phase: job.state.phase(),
+        open,
+        placed: job.started.is_some(),
+    };
+    creation_counts::add(connection, group, job.created.millis(), 1)?;
+    connection
+        .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
+        .execute(params![number, request.name, request.algorithm_name])?;
+    let given = serde_json::to_string(&request.given).map_err(unwritable)?;
+    connection
+        .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
+        .execute(params![number, given])?;
+    save_state(connection, number, job)?;
+    trial_table::save(connection, number, &mut job.trials)?;
+    save_tags(connection, number, &job.tags)?;
+    Ok(row)
+}
+
+/// Writes what has become of a job. `tags` are those that are written already.
+pub(crate) fn save(
+    connection: &Connection,
+    row: &mut Row,
+    job: &mut Job,
+    tags: &BTreeMap<String, String>,
+) -> rusqlite::Result<()> {
+    let phase = job.state.phase();
+    let group = if phase == row.phase {
+        row.group
+    } else {
+        group(connection, row.project, job)?
+    };
+    let open = job.is_open();
+    if (group, open) != (row.group, row.open) {
+        if group != row.group {
+            creation_counts::add(connection, row.group, job.created.millis(), -1)?;
+            creation_counts::add(connection, group, job.created.millis(), 1)?;
+        }
+        connection
+            .prepare_cached("UPDATE jobs SET job_group = ?2, open = ?3 WHERE number = ?1")?
+            .execute(params![row.number, group, open])?;
+        (row.group, row.phase, row.open) = (group, phase, open);
+    }
+    if !row.placed && job.started.is_some() {
+        row.placed = true;
+        connection
+            .prepare_cached("UPDATE jobs SET network = ?2 WHERE number = ?1")?
+            .execute(params![row.number, network_of(job)])?;
+    }
+    save_state(connection, row.number, job)?;
+    if job.request.tuning.is_some() {
+        trial_table::save(connection, row.number, &mut job.trials)?;
+    }
+    if *tags != job.tags {
+        save_tags(connection, row.number, &job.tags)?;
+    }
+    Ok(())
+}
+
+/// Writes the state, and the events that are new.
+fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
+    let state = serde_json::to_string(job).map_err(unwritable)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO states (job, state) VALUES (?1, ?2)
+             ON CONFLICT DO UPDATE SET state = excluded.state WHERE state <> excluded.state",
+        )?
+        .execute(params![number, state])?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (job, place, time, kind) VALUES
+         (?1, (SELECT coalesce(max(place), 0) + 1 FROM events WHERE job = ?1), ?2, ?3)",
+    )?;
+    for event in job.events.drain(..) {
+        let kind = serde_json::to_string(&event.kind).map_err(unwritable)?;
+        insert.execute(params![number, event.time.millis(), kind])?;
+    }
+    Ok(())
+}
+
+fn save_tags(
+    connection: &Connection,
+    number: i64,
+    tags: &BTreeMap<String, String>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM tags WHERE job = ?1")?
+        .execute([number])?;
+    let sql = "INSERT INTO tags (job, key, value) VALUES (?1, ?2, ?3)";
+    let mut insert = connection.prepare_cached(sql)?;
+    for (key, value) in tags {
+        insert.execute(params![number, key, value])?;
+    }
+    Ok(())
+}
+
+/// The job of this id.
+pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Row, Job)>> {
+    let mut select = connection.prepare_cached(
+        "SELECT number, project, job_group, open, request, state FROM jobs
+         JOIN requests ON requests.job = number JOIN states ON states.job = number
+         WHERE id = ?1",
+    )?;
+    let found = select.query_row([id], |row| {
+        let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
+        job.trials = trial_table::load(connection, row.get(0)?)?;
+        let place = Row {
+            number: row.get(0)?,
+            project: row.get(1)?,
+            group: row.get(2)?,
+            phase: job.state.phase(),
+            open: row.get(3)?,
+            placed: job.started.is_some(),
+        };
+        Ok((place, job))
+    });
+    found.optional()
+}
+
+/// A job from its two texts, without its events and trials.
+pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
+    let given: Value = serde_json::from_str(request).map_err(unreadable)?;
+    let request = JobRequest::read(given)
+        .map_err(|error| unreadable(std::io::Error::other(format!("{error:?}"))))?;
+    let mut job: Job = serde_json::from_str(state).map_err(unreadable)?;
+    job.request = Arc::new(request);
+    Ok(job)
+}
+
+/// All events of a job, in the order in which they were written.
+pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<Event>> {
+    let mut select = connection.prepare_cached(
+        "SELECT time, kind FROM events
+         WHERE job = (SELECT number FROM jobs WHERE id = ?1) ORDER BY place",
+    )?;
+    let rows = select.query_map([id], |row| {
+        Ok(Event {
+            time: Timestamp::from_millis(row.get(0)?),
+            kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(unreadable)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// The ids of all jobs, in the order of creation.
+pub(crate) fn ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
+    let ids = select.query_map([], |row| row.get(0))?;
+    ids.collect()
+}
+
+/// The ids of jobs that are not at their end, the oldest first.
+pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
+    let ids = select.query_map([], |row| row.get(0))?;
+    ids.collect()
+}
+
+/// Forgets a job.
+pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> {
+    let sql = "SELECT number, job_group, created FROM jobs WHERE id = ?1";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((number, group, created)) = found else {
+        return Ok(());
+    };
+    let _: i64 = number;
+    creation_counts::add(connection, group, created, -1)?;
+    for sql in [
+        "DELETE FROM jobs WHERE number = ?1",
+        "DELETE FROM job_names WHERE rowid = ?1",
+        "DELETE FROM requests WHERE job = ?1",
+        "DELETE FROM states WHERE job = ?1",
+        "DELETE FROM events WHERE job = ?1",
+        "DELETE FROM trials WHERE job = ?1",
+        "DELETE FROM tags WHERE job = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([number])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,428 @@
+//! Which jobs a list shows, answered from the database.
+//!
+//! What most lists choose by (phase, user, kind, workspace, type of runtime) is the same for all
+//! jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
+//! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
+//! names are looked up in an index; that takes the time of what they match. Only names of less than
+//! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
+//! that way is remembered (`remembered.rs`); then the jobs are gone through by time where that finds
+//! the page sooner (`walk.rs`).
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params, params_from_iter};
+
+use crate::{
+    clock::Timestamp,
+    database::unwritable,
+    job::request::RUNTIME_TYPE,
+    runner::process::environment::Host,
+    store::{
+        Job, JobStore,
+        count_cache::CountKey,
+        creation_counts, job_table,
+        top_n::{SortKey, TopN},
+    },
+};
+
+/// What a value is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Contains(String),
+    In(Vec<String>),
+    NotIn(Vec<String>),
+}
+
+impl Test {
+    pub(crate) fn passes(&self, own: &str) -> bool {
+        match self {
+            Self::Contains(part) => own.contains(part.as_str()),
+            Self::In(values) => values.iter().any(|value| value == own),
+            Self::NotIn(values) => values.iter().all(|value| value != own),
+        }
+    }
+}
+
+/// What jobs are chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    // The same for all jobs of a group:
+    Workspace,
+    UserId,
+    Kind,
+    RuntimeType,
+    Phase,
+    // Different for each job:
+    Id,
+    Name,
+    AlgorithmName,
+}
+
+/// Which jobs, and which page of them.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    /// All have to pass.
+    pub(crate) tests: Vec<(Key, Test)>,
+    /// Keys of tags that all have to be there, each with one of its values, or with any if there
+    /// are none.
+    pub(crate) tags: Vec<(String, Vec<String>)>,
+    /// If given, one of them has to be of the job.
+    pub(crate) hosts: Option<Vec<Host>>,
+    /// Created then or later.
+    pub(crate) from: Option<Timestamp>,
+    /// Created then or earlier.
+    pub(crate) to: Option<Timestamp>,
+    /// The oldest first; jobs of the same millisecond in the order in which they came.
+    pub(crate) ascending: bool,
+    pub(crate) skip: u64,
+    pub(crate) limit: u64,
+}
+
+/// A page, and how many there are.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// All jobs of the project.
+    pub(crate) total: u64,
+    /// Those that were asked for.
+    pub(crate) count: u64,
+    /// The page.
+    pub(crate) jobs: Vec<Job>,
+}
+
+/// Pages that begin behind this place are looked up in the tallies; before it, going through the
+/// jobs is faster. Tests have few jobs.
+const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
+
+/// The shortest part of a name that the index knows.
+const TRIGRAM: usize = 3;
+
+impl JobStore {
+    /// A page of the jobs of a project.
+    pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
+        // Taken before the database, as by whoever changes a job.
+        let mut remembered = self.remembered.lock();
+        let (total, count, texts) = self.database.read(|connection| {
+            let Some(project) = job_table::known_project(connection, project_id)? else {
+                return Ok((0, 0, Vec::new()));
+            };
+            let total = job_table::count(connection, project)?;
+            let groups = selection.groups(connection, project)?;
+            let own: Vec<&(Key, Test)> = selection
+                .tests
+                .iter()
+                .filter(|(key, _)| key.of_each_job())
+                .collect();
+            let (count, places) =
+                if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
+                    selection.counted(connection, &groups)?
+                } else {
+                    let question = CountKey::new(project_id, selection);
+                    let known = question.as_ref().and_then(|it| remembered.count(it));
+                    let found = selection.found(connection, &groups, &own, known)?;
+                    if let (Some(question), None) = (question, known) {
+                        remembered.keep(question, found.0);
+                    }
+                    found
+                };
+            let mut texts = connection.prepare_cached(
+                "SELECT request, state FROM requests JOIN states USING (job) WHERE job = ?1",
+            )?;
+            let texts: rusqlite::Result<Vec<(String, String)>> = places
+                .iter()
+                .map(|(_, number)| texts.query_row([number], |row| Ok((row.get(0)?, row.get(1)?))))
+                .collect();
+            Ok((total, count, texts?))
+        })?;
+        drop(remembered);
+        // Reading JSON takes longer than finding it: others have the database meanwhile.
+        let jobs: rusqlite::Result<Vec<Job>> = texts
+            .iter()
+            .map(|(request, state)| job_table::read(request, state))
+            .collect();
+        Ok(Found {
+            total,
+            count,
+            jobs: jobs?,
+        })
+    }
+}
+
+impl Key {
+    fn of_each_job(self) -> bool {
+        matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
+    }
+
+    /// The value of a job: that of the column, but for the default type of runtime, which is an
+    /// empty text there.
+    pub(crate) fn of(self, job: &Job) -> &str {
+        let request = &job.request;
+        match self {
+            Self::Workspace => &request.workspace_id,
+            Self::UserId => &job.user_id,
+            Self::Kind => request.text("/kind"),
+            Self::RuntimeType => request.runtime_type(),
+            Self::Phase => job.state.phase(),
+            Self::Id => &job.id,
+            Self::Name => &request.name,
+            Self::AlgorithmName => &request.algorithm_name,
+        }
+    }
+
+    /// The column: of a group, or of a job.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::UserId => "user_id",
+            Self::Kind => "kind",
+            Self::RuntimeType => "runtime",
+            Self::Phase => "phase",
+            Self::Id => "id",
+            Self::Name => "name",
+            Self::AlgorithmName => "algorithm",
+        }
+    }
+}
+
+/// A group, and how many jobs it has.
+type Group = (i64, u64);
+
+impl Selection {
+    pub(crate) fn since(&self) -> i64 {
+        self.from.map_or(i64::MIN, Timestamp::millis)
+    }
+
+    pub(crate) fn until(&self) -> i64 {
+        self.to.map_or(i64::MAX, Timestamp::millis)
+    }
+
+    /// The groups of a project that may have such jobs.
+    fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Vec<Group>> {
+        let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
+        let mut select = connection.prepare_cached(sql)?;
+        let mut rows = select.query([project])?;
+        let mut groups = Vec::new();
+        while let Some(row) = rows.next()? {
+            let mut passes = true;
+            for (key, test) in &self.tests {
+                if key.of_each_job() {
+                    continue;
+                }
+                passes &= match (key, row.get_ref(key.column())?.as_str()?) {
+                    (Key::RuntimeType, "") => test.passes(RUNTIME_TYPE),
+                    (_, own) => test.passes(own),
+                };
+            }
+            if passes {
+                let jobs: i64 = row.get("jobs")?;
+                groups.push((row.get("number")?, u64::try_from(jobs).unwrap_or(0)));
+            }
+        }
+        Ok(groups)
+    }
+
+    /// All jobs of some groups in a span of time. Nothing is counted that was not counted before.
+    fn counted(
+        &self,
+        connection: &Connection,
+        groups: &[Group],
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
+        let all = groups.iter().map(|(_, jobs)| jobs).sum();
+        let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
+        let before = match self.from {
+            None => 0,
+            Some(from) => creation_counts::before(connection, &groups, from.millis())?,
+        };
+        let end = match self.to {
+            None => all,
+            Some(to) => {
+                creation_counts::before(connection, &groups, to.millis().saturating_add(1))?
+            }
+        };
+        let count = end.saturating_sub(before);
+        let left = count.saturating_sub(self.skip);
+        let take = self.limit.min(left);
+        if take == 0 {
+            return Ok((count, Vec::new()));
+        }
+        let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
+        if skip >= NEAR {
+            let first = if self.ascending {
+                before + skip
+            } else {
+                end - 1 - skip
+            };
+            if let Some(span) = creation_counts::at(connection, &groups, first)? {
+                let within = first - span.before;
+                if self.ascending {
+                    since = since.max(span.start);
+                    skip = within.min(first - before);
+                } else {
+                    until = until.min(span.end - 1);
+                    skip = (span.jobs - 1 - within).min(end - 1 - first);
+                }
+            }
+        }
+        let mut first = TopN::new(self.ascending, skip.saturating_add(take));
+        let sql = if self.ascending {
+            "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
+             ORDER BY created, number LIMIT ?4"
+        } else {
+            "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
+             ORDER BY created DESC, number DESC LIMIT ?4"
+        };
+        let mut select = connection.prepare_cached(sql)?;
+        let most = i64::try_from(skip + take).unwrap_or(i64::MAX);
+        for group in &groups {
+            let rows = select.query_map(params![group, since, until, most], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+            for place in rows {
+                first.add(place?);
+            }
+        }
+        Ok((count, first.behind(skip)))
+    }
+
+    /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
+    /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
+    /// than an index would find, and not begun when that is to be expected.
+    fn found(
+        &self,
+        connection: &Connection,
+        groups: &[Group],
+        tests: &[&(Key, Test)],
+        known: Option<u64>,
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
+        if let Some(count) = known {
+            let all: u64 = groups.iter().map(|(_, jobs)| jobs).sum();
+            let end = self.skip.saturating_add(self.limit).min(count);
+            let expected = end.saturating_mul(all) / count.max(1);
+            let most = if has_index(tests) { count } else { u64::MAX };
+            let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
+            if expected <= most
+                && let Some(places) = self.scan(connection, &groups, tests, count, most)?
+            {
+                return Ok((count, places));
+            }
+        }
+        self.looked_up(connection, groups, tests)
+    }
+
+    /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
+    /// page and what comes before it.
+    fn looked_up(
+        &self,
+        connection: &Connection,
+        groups: &[Group],
+        tests: &[&(Key, Test)],
+    ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
+        let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
+        let (sql, values) = self.candidates(&groups, tests)?;
+        let mut select = connection.prepare_cached(&sql)?;
+        let mut rows = select.query(params_from_iter(values))?;
+        let mut best = TopN::new(self.ascending, self.skip.saturating_add(self.limit));
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            let mut passes = self.hosts.is_none() || self.runs_there(row)?;
+            for (key, test) in tests {
+                passes &= test.passes(row.get_ref(key.column())?.as_str()?);
+            }
+            if passes {
+                count += 1;
+                best.add((row.get("created")?, row.get("number")?));
+            }
+        }
+        Ok((count, best.behind(self.skip)))
+    }
+
+    fn runs_there(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let (network, nodes): (Option<u16>, u32) = (row.get("network")?, row.get("nodes")?);
+        let hosts = self.hosts.iter().flatten();
+        Ok(hosts
+            .into_iter()
+            .any(|host| Some(host.network) == network && host.index < nodes))
+    }
+
+    /// The jobs that an index finds, with the values in the text. Only one index is asked; what it
+    /// finds is looked at. With `+`, SQLite does not take the index by time instead.
+    fn candidates(
+        &self,
+        groups: &[i64],
+        tests: &[&(Key, Test)],
+    ) -> rusqlite::Result<(String, Vec<Value>)> {
+        let list = |values: &[String]| -> rusqlite::Result<Value> {
+            Ok(serde_json::to_string(values).map_err(unwritable)?.into())
+        };
+        let ids = tests.iter().find_map(|test| match test {
+            (Key::Id, Test::In(ids)) => Some(ids),
+            _ => None,
+        });
+        let mut values = Vec::new();
+        let mut sql =
+            "SELECT created, number, id, name, algorithm, network, nodes FROM jobs WHERE "
+                .to_owned();
+        if let Some(ids) = ids {
+            sql.push_str("id IN (SELECT value FROM json_each(?)) AND ");
+            values.push(list(ids)?);
+        } else if let Some(hosts) = &self.hosts {
+            sql.push_str("network IN (SELECT value FROM json_each(?)) AND ");
+            let networks: Vec<u16> = hosts.iter().map(|host| host.network).collect();
+            values.push(format!("{networks:?}").into());
+        } else if let Some((key, any)) = self.tags.first() {
+            sql.push_str("number IN (SELECT job FROM tags WHERE key = ?");
+            values.push(key.clone().into());
+            if !any.is_empty() {
+                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+                values.push(list(any)?);
+            }
+            sql.push_str(") AND ");
+        } else if let Some(phrase) = phrase(tests) {
+            sql.push_str("number IN (SELECT rowid FROM job_names WHERE job_names MATCH ?) AND ");
+            values.push(phrase.into());
+        }
+        let plus = if values.is_empty() { "" } else { "+" };
+        sql.push_str(&format!(
+            "{plus}job_group IN (SELECT value FROM json_each(?)) AND {plus}created BETWEEN ? AND ?"
+        ));
+        values.push(format!("{groups:?}").into());
+        values.extend([self.since().into(), self.until().into()]);
+        for (key, any) in &self.tags {
+            sql.push_str(" AND EXISTS (SELECT 1 FROM tags WHERE job = number AND key = ?");
+            values.push(key.clone().into());
+            if !any.is_empty() {
+                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+                values.push(list(any)?);
+            }
+            sql.push(')');
+        }
+        Ok((sql, values))
+    }
+}
+
+/// Whether an index finds what could fit.
+fn has_index(tests: &[&(Key, Test)]) -> bool {
+    let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
+    tests.iter().any(by_id) || phrase(tests).is_some()
+}
+
+/// The most characters that are looked up; what follows is compared.
+const LOOKED_UP: usize = 64;
+
+/// The longest part of a name that is asked for, as the index takes it.
+fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
+    let parts = tests.iter().filter_map(|(key, test)| match test {
+        Test::Contains(part) if !part.contains('\0') => Some((key, part)),
+        _ => None,
+    });
+    let (key, part) = parts.max_by_key(|(_, part)| part.chars().count())?;
+    let begin: String = part.chars().take(LOOKED_UP).collect();
+    let quoted = begin.replace('"', "\"\"");
+    (part.chars().count() >= TRIGRAM).then(|| format!("{}: \"{quoted}\"", key.column()))
+}
+
+#[cfg(test)]
+#[path = "listing_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "listing_cost_tests.rs"]
+mod cost_tests;

@@ -1,0 +1,369 @@
+//! Lists against a plain look at all jobs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    database::Database,
+    job::{request::JobRequest, state::State},
+    runner::process::environment,
+};
+
+/// Numbers that look random and are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % bound
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        let at = usize::try_from(self.below(all.len() as u64)).unwrap();
+        all[at]
+    }
+
+    fn moment(&mut self) -> Timestamp {
+        // Within milliseconds, seconds, hours and decades of each other.
+        let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
+        let sum = 1_600_000_000_000 + self.below(spread);
+        Timestamp::from_millis(i64::try_from(sum).unwrap())
+    }
+}
+
+const STATES: [State; 4] = [
+    State::Queuing,
+    State::Running,
+    State::Completed,
+    State::Failed,
+];
+const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
+
+/// What a list should find, from a plain look at all jobs.
+struct Plain {
+    id: String,
+    name: String,
+    algorithm: String,
+    user: String,
+    workspace: String,
+    runtime: &'static str,
+    created: Timestamp,
+    state: State,
+    tags: BTreeMap<String, String>,
+    nodes: u32,
+    /// It has been on its nodes.
+    ran: bool,
+}
+
+/// The id of a job: few beginnings, so that some have the same network.
+fn id(number: u64) -> String {
+    format!("{:02x}{:02x}-{number}", number % 2, number % 3)
+}
+
+impl Plain {
+    fn of(&self, key: Key) -> &str {
+        match key {
+            Key::Workspace => &self.workspace,
+            Key::UserId => &self.user,
+            Key::Kind => "job",
+            Key::RuntimeType if self.runtime.is_empty() => "production",
+            Key::RuntimeType => self.runtime,
+            Key::Phase => self.state.phase(),
+            Key::Id => &self.id,
+            Key::Name => &self.name,
+            Key::AlgorithmName => &self.algorithm,
+        }
+    }
+
+    fn fits(&self, selection: &Selection) -> bool {
+        let tagged = |(key, any): &(String, Vec<String>)| {
+            let own = self.tags.get(key);
+            own.is_some_and(|own| any.is_empty() || any.contains(own))
+        };
+        let on = |host: &Host| {
+            self.ran
+                && (0..self.nodes).any(|index| {
+                    let own = environment::address(&self.id, index);
+                    Host::all_at(own.parse().unwrap()).contains(host)
+                })
+        };
+        selection.from.is_none_or(|from| from <= self.created)
+            && selection.to.is_none_or(|to| self.created <= to)
+            && selection
+                .tests
+                .iter()
+                .all(|(key, test)| test.passes(self.of(*key)))
+            && selection.tags.iter().all(tagged)
+            && selection
+                .hosts
+                .as_ref()
+                .is_none_or(|hosts| hosts.iter().any(on))
+    }
+
+    fn job(&self) -> Job {
+        let request = json!({
+            "kind": "job",
+            "metadata": {"name": self.name, "workspace_id": self.workspace},
+            "algorithm": {"name": self.algorithm, "command": "true"},
+            "spec": {"resource": {"node_count": self.nodes}, "runtime_type": self.runtime},
+        });
+        let request = JobRequest::read(request).unwrap();
+        let mut job = Job::new(self.id.clone(), request, self.created);
+        job.project = "p".to_owned();
+        job.user_id.clone_from(&self.user);
+        job.state = self.state;
+        job.settled = self.state.is_final();
+        job.started = self.ran.then_some(self.created);
+        job.tags.clone_from(&self.tags);
+        job
+    }
+}
+
+fn random(dice: &mut Dice, number: u64) -> Plain {
+    let parts: Vec<&str> = (0..3).map(|_| dice.one_of(&PARTS)).collect();
+    let state = dice.one_of(&STATES);
+    Plain {
+        id: id(number),
+        name: format!("{}-{number}", parts.join("")),
+        algorithm: dice.one_of(&["", "resnet", "res-net"]).to_owned(),
+        user: dice.one_of(&["ann", "bob"]).to_owned(),
+        workspace: dice.one_of(&["0", "1"]).to_owned(),
+        runtime: dice.one_of(&["", "debug"]),
+        created: dice.moment(),
+        state,
+        tags: tags(dice),
+        nodes: dice.one_of(&[1, 2, 3]),
+        ran: state != State::Queuing,
+    }
+}
+
+fn tags(dice: &mut Dice) -> BTreeMap<String, String> {
+    let count = dice.below(3);
+    let tags = (0..count).map(|_| (dice.one_of(&["a", "b", "c"]), dice.one_of(&["", "1", "2"])));
+    tags.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
+    let two = |dice: &mut Dice, all: &[&str]| {
+        let values = (0..1 + dice.below(2)).map(|_| dice.one_of(all).to_owned());
+        values.collect::<Vec<_>>()
+    };
+    let some = id(dice.below(number));
+    let (key, values) = match dice.below(6) {
+        0 => (
+            Key::Phase,
+            two(dice, &["Pending", "Running", "Completed", "Failed"]),
+        ),
+        1 => (Key::UserId, two(dice, &["ann", "bob", "eve"])),
+        2 => (Key::RuntimeType, two(dice, &["debug", "production"])),
+        3 => (Key::Workspace, two(dice, &["0", "1"])),
+        4 => (Key::Id, two(dice, &[&some, &id(1), &id(2)])),
+        _ => {
+            let key = dice.one_of(&[Key::Name, Key::AlgorithmName]);
+            let part = dice.one_of(&["bert", "ert", "e", "tre", "s-net", "\"", "-1", "res"]);
+            return (key, Test::Contains(part.to_owned()));
+        }
+    };
+    let test = if dice.below(4) == 0 {
+        Test::NotIn(values)
+    } else {
+        Test::In(values)
+    };
+    (key, test)
+}
+
+/// Looks for tags or hosts, now and then.
+fn narrow(dice: &mut Dice, selection: &mut Selection) {
+    if dice.below(4) == 0 {
+        for key in ["a", "b"]
+            .into_iter()
+            .take(1 + usize::from(dice.below(3) == 0))
+        {
+            let values = (0..dice.below(3)).map(|_| dice.one_of(&["", "1", "2"]).to_owned());
+            selection.tags.push((key.to_owned(), values.collect()));
+        }
+    }
+    if dice.below(5) == 0 {
+        let hosts = (0..1 + dice.below(2)).map(|_| Host {
+            network: environment::network(&id(dice.below(7))),
+            index: u32::try_from(dice.below(4)).unwrap(),
+        });
+        selection.hosts = Some(hosts.collect());
+    }
+}
+
+/// A store with jobs that came, changed and went, and what a plain look finds there: in order.
+fn filled(dice: &mut Dice) -> (JobStore, Vec<Plain>) {
+    let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
+    let mut plain: Vec<Plain> = Vec::new();
+    for number in 0..400 {
+        let job = random(dice, number);
+        store.insert(job.job(), 1000, false).unwrap();
+        plain.push(job);
+        change(dice, &store, &mut plain);
+    }
+    // A stable sort: those of one millisecond stay in their order.
+    plain.sort_by_key(|job| job.created);
+    (store, plain)
+}
+
+/// Removes a job, or changes one, or does nothing.
+fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
+    let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
+    match dice.below(8) {
+        0 => store.remove(&plain.remove(other).id),
+        1..4 => {
+            let other = &mut plain[other];
+            other.state = dice.one_of(&STATES);
+            other.ran |= other.state != State::Queuing;
+            other.tags = tags(dice);
+            store
+                .update(&other.id, |job| {
+                    job.state = other.state;
+                    job.tags.clone_from(&other.tags);
+                    if other.ran {
+                        job.started.get_or_insert(other.created);
+                    }
+                })
+                .unwrap();
+        }
+        _ => {}
+    }
+}
+
+/// Lists over jobs that came, changed and went are what a look at all jobs gives.
+#[test]
+fn lists_are_right_whatever_is_asked() {
+    let mut dice = Dice(7);
+    let (store, plain) = filled(&mut dice);
+    let mut pages = 0;
+    for round in 0..800 {
+        let mut selection = Selection {
+            ascending: dice.below(2) == 0,
+            limit: 1 + dice.below(12),
+            ..Selection::default()
+        };
+        for _ in 0..dice.below(3) {
+            selection.tests.push(random_test(&mut dice, 400));
+        }
+        narrow(&mut dice, &mut selection);
+        for end in [&mut selection.from, &mut selection.to] {
+            if dice.below(3) == 0 {
+                let near = usize::try_from(dice.below(plain.len() as u64)).unwrap();
+                *end = Some(dice.one_of(&[plain[near].created, Timestamp::from_millis(1)]));
+            }
+        }
+        let mut right: Vec<&str> = plain
+            .iter()
+            .filter(|job| job.fits(&selection))
+            .map(|job| job.id.as_str())
+            .collect();
+        if !selection.ascending {
+            right.reverse();
+        }
+        selection.skip = dice.below(right.len() as u64 + 2);
+        let found = store.list("p", &selection).unwrap();
+        let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
+        let skip = usize::try_from(selection.skip).unwrap();
+        let limit = usize::try_from(selection.limit).unwrap();
+        let page: Vec<&str> = right.iter().skip(skip).take(limit).copied().collect();
+        assert_eq!(found.total, plain.len() as u64, "{round}: {selection:?}");
+        assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
+        assert_eq!(ids, page, "{round}: {selection:?}");
+        pages += u32::from(!page.is_empty());
+    }
+    assert!(pages > 400, "only {pages} of the lists had a page");
+    assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
+}
+
+/// Counts that are remembered follow the jobs that come, change and go.
+#[test]
+fn what_is_asked_for_again_is_right_again() {
+    let mut dice = Dice(11);
+    let (store, mut plain) = filled(&mut dice);
+    let questions: Vec<Vec<(Key, Test)>> = (0..24)
+        .map(|_| {
+            (0..1 + dice.below(3))
+                .map(|_| random_test(&mut dice, 400))
+                .collect()
+        })
+        .collect();
+    let mut known = 0;
+    for round in 0..800 {
+        for _ in 0..dice.below(3) {
+            change(&mut dice, &store, &mut plain);
+        }
+        if dice.below(4) == 0 {
+            let job = random(&mut dice, 1000 + round);
+            store.insert(job.job(), 10_000, false).unwrap();
+            plain.push(job);
+            plain.sort_by_key(|job| job.created);
+        }
+        let question = usize::try_from(dice.below(24)).unwrap();
+        let mut selection = Selection {
+            tests: questions[question].clone(),
+            ascending: dice.below(2) == 0,
+            skip: dice.below(20),
+            limit: 1 + dice.below(12),
+            ..Selection::default()
+        };
+        if question.is_multiple_of(3) {
+            selection.to = Some(Timestamp::from_millis(1_600_000_003_000));
+        }
+        let asked = CountKey::new("p", &selection).unwrap();
+        known += u32::from(store.remembered.lock().count(&asked).is_some());
+        let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
+        if !selection.ascending {
+            right.reverse();
+        }
+        let found = store.list("p", &selection).unwrap();
+        assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
+        let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
+        let skip = usize::try_from(selection.skip).unwrap();
+        let limit = usize::try_from(selection.limit).unwrap();
+        let page = right.iter().skip(skip).take(limit);
+        let page: Vec<&str> = page.map(|job| job.id.as_str()).collect();
+        assert_eq!(ids, page, "{round}: {selection:?}");
+    }
+    assert!(known > 300, "only {known} of the counts were remembered");
+}
+
+/// What is counted in advance goes away with the jobs.
+#[test]
+fn nothing_is_left_of_jobs_that_have_gone() {
+    let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
+    let mut dice = Dice(3);
+    for number in 0..20 {
+        let job = random(&mut dice, number);
+        store.insert(job.job(), 1000, false).unwrap();
+        store
+            .update(&job.id, |job| job.state = State::Failed)
+            .unwrap();
+    }
+    for number in 0..20 {
+        store.remove(&id(number));
+    }
+    for table in [
+        "tallies",
+        "jobs",
+        "job_names",
+        "requests",
+        "states",
+        "events",
+        "tags",
+    ] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let rows: i64 = store
+            .database
+            .read(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+            .unwrap();
+        assert_eq!(rows, 0, "{table}");
+    }
+}

@@ -1,0 +1,80 @@
+//! A page of a list, found by going through the jobs in their order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rusqlite::{Connection, Row, params};
+
+use crate::store::{
+    listing::{Key, Selection, Test},
+    top_n::{SortKey, sort_key},
+};
+
+/// Each group is gone through by a statement of its own.
+const MOST_GROUPS: usize = 64;
+
+impl Selection {
+    /// The page of a list of `count` jobs. `None` if more than `most` jobs would have to be looked
+    /// at.
+    pub(crate) fn scan(
+        &self,
+        connection: &Connection,
+        groups: &[i64],
+        tests: &[&(Key, Test)],
+        count: u64,
+        most: u64,
+    ) -> rusqlite::Result<Option<Vec<SortKey>>> {
+        let take = self.limit.min(count.saturating_sub(self.skip));
+        if groups.len() > MOST_GROUPS {
+            return Ok(None);
+        }
+        let order = if self.ascending { "ASC" } else { "DESC" };
+        let sql = format!(
+            "SELECT created, number, id, name, algorithm FROM jobs
+             WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
+             ORDER BY created {order}, number {order}"
+        );
+        let look = |row: &Row<'_>| -> rusqlite::Result<(SortKey, bool)> {
+            let mut passes = true;
+            for (key, test) in tests {
+                passes &= test.passes(row.get_ref(key.column())?.as_str()?);
+            }
+            let place = (row.get("created")?, row.get("number")?);
+            Ok((sort_key(self.ascending, place), passes))
+        };
+        let mut statements = Vec::new();
+        for _ in groups {
+            statements.push(connection.prepare_cached(&sql)?);
+        }
+        let mut all = Vec::new();
+        // The next job of each group.
+        let mut next = BinaryHeap::new();
+        for (statement, group) in statements.iter_mut().zip(groups) {
+            let mut rows = statement.query(params![group, self.since(), self.until()])?;
+            if let Some(row) = rows.next()? {
+                next.push(Reverse((look(row)?, all.len())));
+            }
+            all.push(rows);
+        }
+        let mut places = Vec::new();
+        let (mut looked, mut skip) = (0, self.skip);
+        while (places.len() as u64) < take {
+            let Some(Reverse(((place, passes), group))) = next.pop() else {
+                break;
+            };
+            looked += 1;
+            if looked > most {
+                return Ok(None);
+            }
+            if passes && skip > 0 {
+                skip -= 1;
+            } else if passes {
+                places.push(sort_key(self.ascending, place));
+            }
+            if let Some(row) = all[group].next()? {
+                next.push(Reverse((look(row)?, group)));
+            }
+        }
+        Ok(Some(places))
+    }
+}

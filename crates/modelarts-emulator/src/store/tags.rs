@@ -1,0 +1,149 @@
+//! Which tags there are, and which jobs have some of them, answered from the database.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+use crate::{
+    database::unwritable,
+    store::{JobStore, job_table},
+};
+
+/// What jobs are chosen by.
+#[derive(Debug)]
+pub(crate) struct Tagged<'a> {
+    /// All keys have to be there, each with one of its values, or with any if there are none.
+    pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
+    /// Only jobs without tags; then those above do not matter.
+    pub(crate) untagged: bool,
+    pub(crate) workspace: Option<&'a str>,
+    /// A part of the name.
+    pub(crate) name: Option<&'a str>,
+}
+
+/// A job that was found.
+#[derive(Debug)]
+pub(crate) struct TaggedJob {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) workspace: String,
+    pub(crate) tags: BTreeMap<String, String>,
+}
+
+/// Rows `key, value`, in the order of the keys and then of the values.
+type Keys = Vec<(String, Vec<String>)>;
+
+impl JobStore {
+    /// The keys of the tags of a project's jobs, each with its values; some of them.
+    pub(crate) fn tag_keys(
+        &self,
+        project: &str,
+        offset: usize,
+        limit: usize,
+    ) -> rusqlite::Result<Keys> {
+        self.database.read(|connection| {
+            let mut keys = Keys::new();
+            let Some(project) = job_table::known_project(connection, project)? else {
+                return Ok(keys);
+            };
+            let mut select = connection.prepare_cached(
+                "WITH own AS (SELECT DISTINCT key, value FROM tags
+                              JOIN jobs ON number = job WHERE project = ?1)
+                 SELECT key, value FROM own WHERE key IN
+                 (SELECT DISTINCT key FROM own ORDER BY key LIMIT ?2 OFFSET ?3)
+                 ORDER BY key, value",
+            )?;
+            let mut rows = select.query(params![project, whole(limit), whole(offset)])?;
+            while let Some(row) = rows.next()? {
+                let (key, value): (String, String) = (row.get(0)?, row.get(1)?);
+                match keys.last_mut() {
+                    Some((last, values)) if *last == key => values.push(value),
+                    _ => keys.push((key, vec![value])),
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    /// How many jobs there are, and some of them, the oldest first.
+    pub(crate) fn tagged(
+        &self,
+        project: &str,
+        wanted: &Tagged<'_>,
+        offset: usize,
+        limit: usize,
+    ) -> rusqlite::Result<(u64, Vec<TaggedJob>)> {
+        self.database.read(|connection| {
+            let Some(project) = job_table::known_project(connection, project)? else {
+                return Ok((0, Vec::new()));
+            };
+            let (condition, mut values) = wanted.condition(project)?;
+            let sql = format!("SELECT count(*) FROM jobs WHERE {condition}");
+            let mut select = connection.prepare_cached(&sql)?;
+            let total: i64 = select.query_row(params_from_iter(&values), |row| row.get(0))?;
+            let sql = format!(
+                "SELECT jobs.number, id, name, workspace FROM jobs
+                 JOIN job_groups ON job_groups.number = job_group
+                 WHERE {condition} ORDER BY jobs.number LIMIT ? OFFSET ?"
+            );
+            values.extend([whole(limit).into(), whole(offset).into()]);
+            let mut select = connection.prepare_cached(&sql)?;
+            let rows = select.query_map(params_from_iter(&values), |row| {
+                Ok(TaggedJob {
+                    id: row.get(1)?,
+                    name: row.get(2)?,
+                    workspace: row.get(3)?,
+                    tags: tags(connection, row.get(0)?)?,
+                })
+            })?;
+            Ok((
+                u64::try_from(total).unwrap_or(0),
+                rows.collect::<Result<_, _>>()?,
+            ))
+        })
+    }
+}
+
+impl Tagged<'_> {
+    /// What the rows of jobs have to fulfil, and the values in it.
+    fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
+        let mut sql = "jobs.project = ?".to_owned();
+        let mut values: Vec<Value> = vec![project.into()];
+        if self.untagged {
+            sql.push_str(" AND NOT EXISTS (SELECT 1 FROM tags WHERE job = jobs.number)");
+        } else {
+            for (key, any) in &self.tags {
+                sql.push_str(" AND jobs.number IN (SELECT job FROM tags WHERE key = ?");
+                values.push((*key).to_owned().into());
+                if !any.is_empty() {
+                    sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+                    values.push(serde_json::to_string(any).map_err(unwritable)?.into());
+                }
+                sql.push(')');
+            }
+        }
+        if let Some(workspace) = self.workspace {
+            sql.push_str(" AND job_group IN (SELECT number FROM job_groups WHERE workspace = ?)");
+            values.push(workspace.to_owned().into());
+        }
+        if let Some(name) = self.name {
+            sql.push_str(" AND instr(jobs.name, ?) > 0");
+            values.push(name.to_owned().into());
+        }
+        Ok((sql, values))
+    }
+}
+
+/// The tags of a job.
+fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<String, String>> {
+    let sql = "SELECT key, value FROM tags WHERE job = ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map([number], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// For LIMIT and OFFSET.
+fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,91 @@
+//! The first few of many jobs in the order of creation.
+
+use std::collections::BinaryHeap;
+
+/// A job's place in the order: when it was created, and its number.
+pub(crate) type SortKey = (i64, i64);
+
+/// Takes any number of places and keeps the first ones, so that a page of a long list takes the
+/// memory of the pages up to it.
+#[derive(Debug)]
+pub(crate) struct TopN {
+    ascending: bool,
+    most: u64,
+    /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
+    /// the order over.
+    kept: BinaryHeap<SortKey>,
+}
+
+impl TopN {
+    /// To keep at most so many, the oldest ones or the newest.
+    pub(crate) fn new(ascending: bool, most: u64) -> Self {
+        Self {
+            ascending,
+            most,
+            kept: BinaryHeap::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, place: SortKey) {
+        let place = sort_key(self.ascending, place);
+        if (self.kept.len() as u64) < self.most {
+            self.kept.push(place);
+        } else if let Some(mut last) = self.kept.peek_mut()
+            && place < *last
+        {
+            *last = place;
+        }
+    }
+
+    /// In order, without the first `skip`.
+    pub(crate) fn behind(self, skip: u64) -> Vec<SortKey> {
+        let ascending = self.ascending;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let kept = self.kept.into_sorted_vec().into_iter();
+        kept.skip(skip)
+            .map(|place| sort_key(ascending, place))
+            .collect()
+    }
+}
+
+/// A place that is the less the sooner it comes in the order; and the way back from there.
+pub(crate) fn sort_key(ascending: bool, place: SortKey) -> SortKey {
+    if ascending {
+        place
+    } else {
+        (!place.0, !place.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_that_of_the_sorted_list() {
+        let places = [
+            (5, 1),
+            (3, 2),
+            (i64::MIN, 3),
+            (3, 4),
+            (i64::MAX, 5),
+            (-1, 6),
+        ];
+        for ascending in [true, false] {
+            let mut all = places;
+            all.sort_unstable();
+            if !ascending {
+                all.reverse();
+            }
+            for most in 0..=7 {
+                for skip in 0..=most {
+                    let mut first = TopN::new(ascending, most as u64);
+                    places.iter().for_each(|place| first.add(*place));
+                    let end = most.min(all.len());
+                    let page = &all[skip.min(end)..end];
+                    assert_eq!(first.behind(skip as u64), page, "{most} {skip} {ascending}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Counts of requests by operation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::catalog::operations::Operation;
+
+/// The number of requests for one operation since the start, or since the last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RequestCount {
+    /// Requests with a valid signature for the right project.
+    pub received: u64,
+    /// Those that were executed with success, whether or not their answer arrived.
+    pub executed: u64,
+}
+
+/// The counts of all operations. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestCounts(Arc<Mutex<BTreeMap<&'static str, RequestCount>>>);
+
+impl RequestCounts {
+    pub(crate) fn add_received(&self, operation: Operation) {
+        self.0.lock().entry(operation.id()).or_default().received += 1;
+    }
+
+    pub(crate) fn add_executed(&self, operation: Operation) {
+        self.0.lock().entry(operation.id()).or_default().executed += 1;
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// All operations, with those that were never requested.
+    pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
+        let counts = self.0.lock();
+        Operation::ALL
+            .iter()
+            .map(|operation| {
+                (
+                    operation.id(),
+                    counts.get(operation.id()).copied().unwrap_or_default(),
+                )
+            })
+            .collect()
+    }
+}

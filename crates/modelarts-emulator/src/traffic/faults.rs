@@ -1,0 +1,422 @@
+//! Injected faults: a queue of rules, filled over HTTP or from Rust.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    api::{
+        error::ApiError,
+        response::{ApiResponse, Cut},
+    },
+    catalog::operations::Operation,
+    clock::Timestamp,
+};
+
+/// A fault of a response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Fault {
+    /// This status instead of executing the operation.
+    Status {
+        /// 200 to 599.
+        status: u16,
+        /// The header `Retry-After`, in seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after: Option<u64>,
+        /// `error_code` of the body. Default: what the service documents for 429 and 500,
+        /// `APIGW.0201` for 504, `Emulator.0nnn` otherwise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_code: Option<String>,
+        /// `error_msg` of the body.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_msg: Option<String>,
+    },
+    /// This status instead of executing the operation, with a header `Retry-After` that is a date.
+    StatusUntil {
+        /// 200 to 599; 429 if not given.
+        #[serde(default = "too_many_requests")]
+        status: u16,
+        /// How many seconds ahead of the emulator's clock the date is.
+        seconds: u32,
+    },
+    /// A page of a load balancer instead of executing the operation.
+    Html {
+        /// 200 to 599.
+        #[serde(default = "bad_gateway")]
+        status: u16,
+    },
+    /// The connection is reset, the operation not executed.
+    Reset,
+    /// The operation is executed, then the connection reset.
+    LostAnswer,
+    /// The operation is executed; its answer breaks off in the middle of the body.
+    ResetMidBody,
+    /// Every `status.phase` and `secondary_phase` of the answer says this instead.
+    UnknownPhase {
+        /// The text, for example `Hibernating`.
+        phase: String,
+    },
+    /// Every `secondary_phase` of the answer says this instead; `phase` stays.
+    UnknownSecondaryPhase {
+        /// The text, for example `Hibernating`.
+        phase: String,
+    },
+    /// `total`, `count`, `limit` and `offset` of the answer are texts.
+    TotalsAsText,
+    /// The rows of a page have moved down by one while it was read: the first comes twice, the last
+    /// is missing.
+    ShiftedPage,
+    /// Every row of a page comes twice.
+    DuplicateRows,
+    /// Every list of the answer is null, however deep it lies.
+    NullLists,
+    /// The operation is executed, and its answer sent this much later.
+    Delay {
+        /// Milliseconds, on the emulator's clock.
+        ms: u64,
+    },
+}
+
+const fn too_many_requests() -> u16 {
+    429
+}
+
+const fn bad_gateway() -> u16 {
+    502
+}
+
+/// The next `times` answers of `operation` get `fault`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultRule {
+    /// An operationId, or `*` for every operation.
+    pub operation: String,
+    /// How many answers; 1 by default. Counts down.
+    #[serde(default = "once")]
+    pub times: u32,
+    /// A fault of a response.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+impl FaultRule {
+    /// One answer of `operation` (an operationId or `*`) gets `fault`.
+    pub fn once(operation: impl Into<String>, fault: Fault) -> Self {
+        Self::times(1, operation, fault)
+    }
+
+    /// `times` answers of `operation` (an operationId or `*`) get `fault`.
+    pub fn times(times: u32, operation: impl Into<String>, fault: Fault) -> Self {
+        Self {
+            operation: operation.into(),
+            times,
+            fault,
+        }
+    }
+
+    /// Reads a rule, and refuses what would silently do nothing.
+    pub(crate) fn from_json(value: &Value) -> Result<Self, String> {
+        let rule: Self =
+            serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        let known = serde_json::to_value(&rule).map_err(|error| error.to_string())?;
+        if let Some(fields) = value.as_object() {
+            for (field, given) in fields {
+                if !given.is_null() && known.get(field).is_none() {
+                    return Err(format!("unknown field `{field}`"));
+                }
+            }
+        }
+        rule.check()?;
+        Ok(rule)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let known =
+            self.operation == "*" || Operation::ALL.iter().any(|op| op.id() == self.operation);
+        if !known {
+            let ids: Vec<&str> = Operation::ALL.iter().map(|op| op.id()).collect();
+            return Err(format!(
+                "unknown operation `{}`, expected * or one of {}",
+                self.operation,
+                ids.join(", ")
+            ));
+        }
+        match self.fault {
+            Fault::Status { status, .. }
+            | Fault::StatusUntil { status, .. }
+            | Fault::Html { status }
+                if !(200..=599).contains(&status) =>
+            {
+                Err(format!("status {status} is not between 200 and 599"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The queue of an emulator. Clones share it.
+///
+/// An answer gets the fault of the first rule that fits, and only that one. Requests that are
+/// refused for their signature, and operations that the emulator does not model, use up no rule.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Mutex<Vec<FaultRule>>>);
+
+impl Faults {
+    /// Appends a rule.
+    ///
+    /// # Errors
+    /// A sentence, if no operation has that id or the status is none.
+    pub fn add(&self, rule: FaultRule) -> Result<(), String> {
+        rule.check()?;
+        if rule.times > 0 {
+            self.0.lock().push(rule);
+        }
+        Ok(())
+    }
+
+    /// The rules that are left, each with what is left of its `times`.
+    #[must_use]
+    pub fn list(&self) -> Vec<FaultRule> {
+        self.0.lock().clone()
+    }
+
+    /// Drops all rules.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    pub(crate) fn take(&self, operation: Operation) -> Option<Fault> {
+        let mut rules = self.0.lock();
+        let at = rules
+            .iter()
+            .position(|rule| rule.operation == "*" || rule.operation == operation.id())?;
+        let rule = &mut rules[at];
+        rule.times -= 1;
+        let fault = rule.fault.clone();
+        if rule.times == 0 {
+            rules.remove(at);
+        }
+        Some(fault)
+    }
+}
+
+impl Fault {
+    /// The answer that takes the place of the operation, for faults that do not execute it.
+    pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
+        match self {
+            Self::StatusUntil { status, seconds } => {
+                let plain = Self::Status {
+                    status: *status,
+                    retry_after: None,
+                    error_code: None,
+                    error_msg: None,
+                };
+                let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
+                let answer = plain.replacement(now)?;
+                Some(match HeaderValue::from_str(&until) {
+                    Ok(until) => answer.header(header::RETRY_AFTER, until),
+                    Err(_) => answer,
+                })
+            }
+            Self::Status {
+                status,
+                retry_after,
+                error_code,
+                error_msg,
+            } => {
+                let status =
+                    StatusCode::from_u16(*status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+                let (code, message) = match status.as_u16() {
+                    429 => ("ModelArts.2799".to_owned(), "services too many requests"),
+                    500 => ("ModelArts.2950".to_owned(), "Unknown error."),
+                    504 => ("APIGW.0201".to_owned(), "Backend timeout."),
+                    other => (
+                        format!("Emulator.{other:04}"),
+                        status.canonical_reason().unwrap_or("Injected fault"),
+                    ),
+                };
+                let code = error_code.clone().unwrap_or(code);
+                let message = error_msg.clone().unwrap_or_else(|| message.to_owned());
+                let body = ApiError::new(status, code, message).body("");
+                let mut answer = ApiResponse::json(status, body);
+                if let Some(seconds) = retry_after {
+                    answer = answer.header(header::RETRY_AFTER, HeaderValue::from(*seconds));
+                }
+                Some(answer)
+            }
+            Self::Html { status } => {
+                let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY);
+                let page = format!(
+                    "<html>\n<head><title>{status}</title></head>\n<body>\n<center><h1>{status}</h1></center>\n<hr><center>api-gateway</center>\n</body>\n</html>\n"
+                );
+                Some(ApiResponse::html(status, page))
+            }
+            Self::Reset => Some(ApiResponse::cut(Cut::BeforeAnswer)),
+            _ => None,
+        }
+    }
+
+    /// What becomes of the answer, for faults that execute the operation.
+    pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
+        match self {
+            Self::LostAnswer => ApiResponse::cut(Cut::BeforeAnswer),
+            Self::ResetMidBody => {
+                answer.cut = Some(Cut::MidBody);
+                answer
+            }
+            Self::UnknownPhase { phase } => {
+                answer.edit(|body| rename_phases(body, &["phase", "secondary_phase"], phase));
+                answer
+            }
+            Self::UnknownSecondaryPhase { phase } => {
+                answer.edit(|body| rename_phases(body, &["secondary_phase"], phase));
+                answer
+            }
+            Self::ShiftedPage => {
+                answer.edit(|body| {
+                    change_rows(body, |rows| {
+                        if let Some(first) = rows.first().cloned() {
+                            rows.insert(0, first);
+                            rows.pop();
+                        }
+                    });
+                });
+                answer
+            }
+            Self::DuplicateRows => {
+                answer.edit(|body| {
+                    change_rows(body, |rows| {
+                        *rows = rows
+                            .iter()
+                            .flat_map(|row| [row.clone(), row.clone()])
+                            .collect();
+                    });
+                });
+                answer
+            }
+            Self::NullLists => {
+                answer.edit(nullify_lists);
+                answer
+            }
+            Self::TotalsAsText => {
+                answer.edit(|body| {
+                    for name in ["total", "count", "limit", "offset"] {
+                        if let Some(number) = body.get_mut(name).filter(|value| value.is_number()) {
+                            *number = Value::String(number.to_string());
+                        }
+                    }
+                });
+                answer
+            }
+            _ => answer,
+        }
+    }
+}
+
+/// Changes the rows of a list, whatever its name.
+fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
+    for name in ["items", "events"] {
+        if let Some(Value::Array(list)) = body.get_mut(name) {
+            return change(list);
+        }
+    }
+}
+
+fn nullify_lists(value: &mut Value) {
+    match value {
+        Value::Array(_) => *value = Value::Null,
+        Value::Object(members) => members.values_mut().for_each(nullify_lists),
+        _ => {}
+    }
+}
+
+fn rename_phases(body: &mut Value, fields: &[&str], phase: &str) {
+    if let Some(status) = body.get_mut("status").and_then(Value::as_object_mut) {
+        for field in fields {
+            status.insert((*field).to_owned(), phase.into());
+        }
+    }
+    if let Some(items) = body.get_mut("items").and_then(Value::as_array_mut) {
+        for item in items {
+            rename_phases(item, fields, phase);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_written_alike() {
+        let json = json!({"operation": "ListTrainingJobs", "times": 2, "fault": "status", "status": 429, "retry_after": 1});
+        let rule = FaultRule::from_json(&json).unwrap();
+        assert_eq!(serde_json::to_value(&rule).unwrap(), json);
+        let rule = FaultRule::from_json(&json!({"operation": "*", "fault": "html"})).unwrap();
+        assert_eq!(rule, FaultRule::once("*", Fault::Html { status: 502 }));
+    }
+
+    #[test]
+    fn a_rule_that_would_do_nothing_is_refused() {
+        for (json, sentence) in [
+            (
+                json!({"operation": "ListJobs", "fault": "reset"}),
+                "unknown operation `ListJobs`",
+            ),
+            (
+                json!({"operation": "*", "fault": "reset", "time": 2}),
+                "unknown field `time`",
+            ),
+            (
+                json!({"operation": "*", "fault": "status", "status": 42}),
+                "status 42 is not between",
+            ),
+            (
+                json!({"operation": "*", "fault": "sulk"}),
+                "unknown variant `sulk`",
+            ),
+            (json!([]), "invalid type"),
+        ] {
+            let error = FaultRule::from_json(&json).unwrap_err();
+            assert!(
+                error.starts_with(sentence) || error.contains("invalid"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn rules_are_used_up_in_order() {
+        let faults = Faults::default();
+        faults
+            .add(FaultRule::times(2, "DeleteTrainingJob", Fault::Reset))
+            .unwrap();
+        faults.add(FaultRule::once("*", Fault::LostAnswer)).unwrap();
+        assert_eq!(
+            faults.take(Operation::DeleteTrainingJob),
+            Some(Fault::Reset)
+        );
+        assert_eq!(
+            faults.take(Operation::ListTrainingJobs),
+            Some(Fault::LostAnswer)
+        );
+        assert_eq!(faults.take(Operation::ListTrainingJobs), None);
+        assert_eq!(
+            faults.list(),
+            [FaultRule::once("DeleteTrainingJob", Fault::Reset)]
+        );
+        faults.clear();
+        assert_eq!(faults.take(Operation::DeleteTrainingJob), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! Requests that the emulator has received: observation, counts and a log.
+//!
+//! A test of a client looks at what the client really sends.
+//! [`Builder::observe`](crate::Builder::observe) calls a function with each [`Exchange`] before its
+//! response is sent; [`Emulator::requests`](crate::Emulator::requests) counts by operation, and
+//! [`Emulator::last_requests`](crate::Emulator::last_requests) has the last 256.
+//!
+//! ```
+//! use axum::body::Body;
+//! use axum::http::Request;
+//! use modelarts_emulator::Emulator;
+//! use tower::ServiceExt;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let emulator = Emulator::builder().token("dev").start().await?;
+//! let request = Request::get(format!("/v2/{}/training-job-engines", emulator.project_id()))
+//!     .header("Host", "localhost")
+//!     .header("X-Auth-Token", "dev")
+//!     .body(Body::empty())?;
+//! emulator.router().oneshot(request).await?;
+//! assert_eq!(emulator.requests()["ShowTrainingJobEngines"].executed, 1);
+//! assert_eq!(emulator.last_requests()[0].status, 200);
+//! emulator.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub(crate) mod counts;
+pub(crate) mod faults;
+pub(crate) mod observer;
+pub(crate) mod request_log;
+
+pub use crate::traffic::{counts::RequestCount, observer::Exchange, request_log::LoggedRequest};

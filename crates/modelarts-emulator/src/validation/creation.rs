@@ -1,0 +1,130 @@
+//! A creation that is checked, beside the state of the service that it is checked by.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    catalog::{cloud::Cloud, engines::Engine, flavors::Flavor, pools::Pool},
+    files::confined_dir::ConfinedDir,
+    validation::fields::ignored::is_empty,
+};
+
+/// The state and the permissions of the service.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) cloud: Cloud,
+    pub(crate) pools: Vec<Pool>,
+    /// Buckets that jobs cannot use.
+    pub(crate) encrypted: BTreeSet<String>,
+    /// Organizations of the image registry that the user may save images to; any, if it is empty.
+    pub(crate) organizations: BTreeSet<String>,
+    /// `<id>/<version id>` are data sets in here.
+    pub(crate) datasets: Option<PathBuf>,
+    pub(crate) obs: ConfinedDir,
+    /// Documented fields without an effect here are refused.
+    pub(crate) strict: bool,
+}
+
+/// The body of a request for a job, beside the terms of the check. Members are named by JSON
+/// pointers; null and empty text count as absent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Creation<'a> {
+    pub(crate) body: &'a Value,
+    pub(crate) terms: &'a Offer,
+    /// The algorithm that `algorithm.id` names, if it is there.
+    pub(crate) stored: Option<&'a Value>,
+    /// True for an algorithm that is to be stored, which is checked in the form of a job.
+    pub(crate) is_algorithm: bool,
+    /// The user may ask for priority 3.
+    pub(crate) may_prioritise: bool,
+}
+
+/// The field by which a job names a model of the platform to tune.
+pub(crate) fn tuned(body: &Value) -> Option<&'static str> {
+    let fields = [
+        "/train_type",
+        "/ftjob_config",
+        "/spec/asset_id",
+        "/spec/asset_model",
+    ];
+    let given = |field: &&str| body.pointer(field).is_some_and(|value| !is_empty(value));
+    fields.into_iter().find(given)
+}
+
+impl<'a> Creation<'a> {
+    pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
+        self.body.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, pointer: &str) -> Option<&'a str> {
+        self.at(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.text(pointer).is_some()
+    }
+
+    pub(crate) fn list(&self, pointer: &str) -> &'a [Value] {
+        self.at(pointer)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// True for a job that tunes a model of the platform, which brings its own code.
+    pub(crate) fn tunes(&self) -> bool {
+        tuned(self.body).is_some()
+    }
+
+    /// True for a heterogeneous job: code, data and place are those of its tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.list("/tasks").is_empty()
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {
+        self.annotations()?.get(key)?.as_str()
+    }
+
+    pub(crate) fn annotations(&self) -> Option<&'a Map<String, Value>> {
+        self.at("/metadata/annotations")?.as_object()
+    }
+
+    /// The preset engine, if the request names one that exists.
+    pub(crate) fn engine(&self) -> Option<&'static Engine> {
+        let engine = |name: &str| self.text(&format!("/algorithm/engine/{name}"));
+        match (
+            engine("engine_id"),
+            engine("engine_name"),
+            engine("engine_version"),
+        ) {
+            (Some(id), _, _) => Engine::by_id(id),
+            (None, Some(name), Some(version)) => Engine::by_name(name, version),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn pool(&self) -> Option<&'a Pool> {
+        let id = self.text("/spec/resource/pool_id")?;
+        self.terms.pools.iter().find(|pool| pool.id == id)
+    }
+
+    /// True for a job in a dedicated pool, or in a federation of pools.
+    pub(crate) fn has_pool(&self) -> bool {
+        let fields = ["pool_id", "pool_group_id"];
+        let mut fields = fields.iter();
+        fields.any(|name| self.has(&format!("/spec/resource/{name}")))
+    }
+
+    pub(crate) fn flavor(&self) -> Option<&'static Flavor> {
+        self.text("/spec/resource/flavor_id").and_then(Flavor::find)
+    }
+}
+
+/// A text member of an element of a list.
+pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value
+        .pointer(pointer)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+}

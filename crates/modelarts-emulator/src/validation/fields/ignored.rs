@@ -1,0 +1,295 @@
+//! The fields of a creation that the emulator takes without acting on them. The caller is told
+//! their paths, answers give them back where those of the service have them, and a strict emulator
+//! refuses them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use axum::http::HeaderValue;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::{
+    api::error::ApiError,
+    validation::fields::{Fate, Line, Type, lines},
+};
+
+/// The header of the answer to a creation that has the paths.
+pub(crate) const HEADER: &str = "x-emulator-ignored";
+/// The most bytes of that header: servers and clients have limits for all headers together.
+const LONGEST: usize = 2048;
+/// Stands for the paths beyond that.
+const MORE: &str = "...";
+/// Bytes of a path that a list in a header cannot have as they are.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
+
+/// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
+#[derive(Default)]
+struct Node {
+    line: Option<&'static Line>,
+    below: BTreeMap<&'static str, Node>,
+}
+
+static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(lines()));
+
+impl Node {
+    fn of(lines: impl IntoIterator<Item = &'static Line>) -> Self {
+        let mut root = Self::default();
+        for line in lines {
+            let mut node = &mut root;
+            for step in line.0.split('.') {
+                let name = step.strip_suffix("[]");
+                node = node.below.entry(name.unwrap_or(step)).or_default();
+                if name.is_some() {
+                    node = node.below.entry("[]").or_default();
+                }
+            }
+            node.line = Some(line);
+        }
+        root
+    }
+
+    fn fate(&self) -> Fate {
+        self.line.map_or(Fate::Acted, |line| line.3)
+    }
+
+    /// The value is a text that has no effect here, as only others have one.
+    fn has_no_such(&self, value: &Value) -> bool {
+        let Some((_, Type::Open(values), ..)) = self.line else {
+            return false;
+        };
+        !values.iter().any(|known| value == known)
+    }
+
+    /// Members that the table does not name belong to the value itself.
+    fn is_free(&self) -> bool {
+        self.line
+            .is_some_and(|line| matches!(line.1, Type::Any | Type::Texts(..)))
+    }
+}
+
+/// The paths of the fields that have no effect, though their values ask for one: documented ones,
+/// and those that no document has in a creation.
+pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
+    paths(body).into_keys().collect()
+}
+
+/// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
+pub(crate) fn ignored_of(
+    lines: &'static [Line],
+    body: &Value,
+    strict: bool,
+) -> Result<BTreeSet<String>, ApiError> {
+    let mut paths = BTreeMap::new();
+    each(&Node::of(lines), body, "", &mut |path, documented| {
+        paths.insert(path, documented);
+    });
+    if strict {
+        refuse_documented(&paths)?;
+    }
+    Ok(paths.into_keys().collect())
+}
+
+/// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
+const OF_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
+
+/// The path of each ignored field; true if it is documented.
+fn paths(body: &Value) -> BTreeMap<String, bool> {
+    let mut paths = BTreeMap::new();
+    each(&FIELDS, body, "", &mut |path, documented| {
+        paths.insert(path, documented);
+    });
+    if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
+        for field in OF_TASKS {
+            let given = body.pointer(&format!("/{}", field.replace('.', "/")));
+            if given.is_some_and(|value| !is_empty(value)) {
+                paths.retain(|path, _| !path.starts_with(field));
+                paths.insert(field.to_owned(), true);
+            }
+        }
+    }
+    paths.extend(idle_start(body).map(|name| (format!("algorithm.{name}"), true)));
+    paths
+}
+
+/// Of `boot_file` and `command` the one that does not run, where a job has both: a custom image
+/// runs its command, an engine of the platform the boot file.
+pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
+    let has = |name: &str| {
+        let value = body.pointer(&format!("/algorithm/{name}"));
+        value.is_some_and(|value| !is_empty(value))
+    };
+    let custom = has("engine/image_url") && !has("engine/engine_id") && !has("engine/engine_name");
+    (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
+}
+
+/// 501 for documented fields that have no effect.
+pub(crate) fn refuse(body: &Value) -> Result<(), ApiError> {
+    refuse_documented(&paths(body))
+}
+
+fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
+    let documented = paths.iter().filter(|(_, documented)| **documented);
+    let paths: Vec<&str> = documented.map(|(path, _)| path.as_str()).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::not_modelled(format!(
+        "the request fields {} (without --strict it accepts and stores them)",
+        paths.join(", ")
+    )))
+}
+
+/// Tells the path of each ignored field, and if it is documented.
+fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bool)) {
+    let mut visit = |name: &str, path: String, value: &Value| {
+        let below = node.below.get(name);
+        if is_empty(value) || below.is_none() && node.is_free() {
+            return;
+        }
+        match below.map(|node| (node, node.fate())) {
+            None => tell(path, false),
+            Some((node, _)) if node.has_no_such(value) => tell(path, true),
+            Some((node, Fate::Stored | Fate::Unshown)) => {
+                if node.line.is_none_or(|line| asks_for_more(line, value)) {
+                    tell(path, true);
+                }
+            }
+            Some((node, Fate::Acted | Fate::Echoed)) => each(node, value, &path, tell),
+            Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
+        }
+    };
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                visit(name, path, member);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                visit("[]", format!("{path}[]"), item);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Nothing in it asks for anything.
+pub(crate) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.iter().all(is_empty),
+        Value::Object(members) => members.values().all(is_empty),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// The value is not the documented default, which needs no effect.
+fn asks_for_more(line: &Line, value: &Value) -> bool {
+    match (line.0, value.as_str()) {
+        ("spec.runtime_type", Some(text)) => text != "production",
+        ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
+        (path, Some(text)) if path.starts_with("metadata.annotations.") => text != "false",
+        _ => *value != false,
+    }
+}
+
+/// The paths for the header, parted by commas. The last is `...` where they are too long.
+pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
+    let mut list = String::new();
+    for path in paths {
+        let path = utf8_percent_encode(path, ENCODED).to_string();
+        let comma = if list.is_empty() { "" } else { "," };
+        if list.len() + 1 + path.len() + 1 + MORE.len() > LONGEST {
+            list.push_str(comma);
+            list.push_str(MORE);
+            break;
+        }
+        list.push_str(comma);
+        list.push_str(&path);
+    }
+    (!list.is_empty())
+        .then(|| HeaderValue::try_from(list).ok())
+        .flatten()
+}
+
+/// Adds to a job as it is shown the fields of its creation that are given back as they came.
+pub(crate) fn give_back(shown: &mut Value, given: &Value) {
+    merge(&FIELDS, shown, given);
+}
+
+fn merge(node: &Node, shown: &mut Value, given: &Value) {
+    match (shown, given) {
+        (Value::Object(shown), Value::Object(given)) => {
+            for (name, given) in given.iter().filter(|(_, given)| !given.is_null()) {
+                let Some(node) = node.below.get(name.as_str()) else {
+                    continue;
+                };
+                let there = shown.get_mut(name).filter(|shown| !shown.is_null());
+                match (node.fate(), there) {
+                    (Fate::Acted | Fate::Echoed | Fate::Stored, Some(shown)) => {
+                        merge(node, shown, given);
+                    }
+                    (Fate::Echoed | Fate::Stored, None) => {
+                        shown.insert(name.clone(), filtered(node, given, is_shown));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (Value::Array(shown), Value::Array(given)) => {
+            if let Some(node) = node.below.get("[]") {
+                for (shown, given) in shown.iter_mut().zip(given) {
+                    merge(node, shown, given);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Answers have such fields.
+fn is_shown(fate: Fate) -> bool {
+    matches!(fate, Fate::Acted | Fate::Echoed | Fate::Stored)
+}
+
+/// The body of a creation without the members that no answer has.
+pub(crate) fn visible(body: &Value) -> Value {
+    filtered(&FIELDS, body, is_shown)
+}
+
+/// The same of another body, whose table is `lines`.
+pub(crate) fn visible_of(lines: &'static [Line], body: &Value) -> Value {
+    filtered(&Node::of(lines), body, is_shown)
+}
+
+/// The body of a creation without the members that the table does not have.
+pub(crate) fn known(body: &Value) -> Value {
+    filtered(&FIELDS, body, |_| true)
+}
+
+/// A value without the members that the table does not have, or has with another fate.
+fn filtered(node: &Node, given: &Value, keep: fn(Fate) -> bool) -> Value {
+    match given {
+        Value::Object(members) if !node.is_free() => members
+            .iter()
+            .filter_map(|(name, value)| {
+                let node = node.below.get(name.as_str())?;
+                keep(node.fate()).then(|| (name.clone(), filtered(node, value, keep)))
+            })
+            .collect(),
+        Value::Array(items) => match node.below.get("[]") {
+            Some(node) => items
+                .iter()
+                .map(|item| filtered(node, item, keep))
+                .collect(),
+            None => given.clone(),
+        },
+        _ => given.clone(),
+    }
+}

@@ -1,0 +1,403 @@
+//! The table of fields against the description, and FIELDS.md against both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::validation::fields::{Fate, Line, Need, Type, ignored, lines};
+
+/// Lines that refuse more than the description does, each with its reason.
+#[rustfmt::skip]
+const STRICTER: &[(&str, &str)] = &[
+    ("algorithm.environments", "documented in words: names have at most 8,192 characters"),
+    ("algorithm.inputs[].name", "documented in words: 1 to 64 letters, digits, - and _"),
+    ("algorithm.outputs[].name", "documented in words: 1 to 64 letters, digits, - and _"),
+    ("algorithm.parameters[].name", "documented in words: 1 to 64 letters, digits, - and _"),
+    ("algorithm.policies.auto_search.algo_configs[].name", "a search cannot run without it"),
+    ("algorithm.policies.auto_search.search_params[].name", "a search cannot run without it"),
+    ("spec.schedule_policy.required_affinity.affinity_group_size", "documented in words: 1 or more"),
+    ("tasks[].role", "it is a part of the names of tasks"),
+];
+
+/// A field as the description has it.
+#[derive(Default)]
+struct Described {
+    required: bool,
+    types: BTreeSet<String>,
+    /// `minimum`, `maxLength` and so on.
+    limits: BTreeMap<String, Value>,
+    /// Its documented values, if they are listed.
+    values: Vec<String>,
+    properties: Vec<(String, Value)>,
+    required_below: BTreeSet<String>,
+    items: Option<Value>,
+    others: Option<Value>,
+}
+
+impl Described {
+    /// A schema with those that it is put together from.
+    fn of(root: &Value, schema: &Value) -> Self {
+        let mut described = Self::default();
+        described.add(root, schema);
+        described
+    }
+
+    fn add(&mut self, root: &Value, schema: &Value) {
+        let mut schema = schema;
+        while let Some(reference) = schema["$ref"].as_str() {
+            schema = root.pointer(&reference[1..]).unwrap();
+        }
+        let texts = |name: &str| -> Vec<String> {
+            let list = schema[name].as_array().into_iter().flatten();
+            list.map(|text| text.as_str().unwrap().to_owned()).collect()
+        };
+        self.types
+            .extend(schema["type"].as_str().map(str::to_owned));
+        for limit in [
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "minItems",
+            "maxItems",
+            "maxProperties",
+        ] {
+            if let Some(value) = schema.get(limit) {
+                self.limits.insert(limit.to_owned(), value.clone());
+            }
+        }
+        self.values.extend(texts("enum"));
+        self.required_below.extend(texts("required"));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            self.properties.push((name.clone(), property.clone()));
+        }
+        self.items = schema.get("items").cloned().or(self.items.take());
+        self.others = schema
+            .get("additionalProperties")
+            .cloned()
+            .or(self.others.take());
+        for list in ["allOf", "anyOf", "oneOf"] {
+            for part in schema[list].as_array().into_iter().flatten() {
+                self.add(root, part);
+            }
+        }
+    }
+
+    fn limit(&self, name: &str) -> Option<f64> {
+        self.limits.get(name)?.as_f64()
+    }
+
+    fn at_least(&self, least: f64, name: &str) -> bool {
+        self.limit(name).is_some_and(|limit| limit >= least)
+    }
+
+    fn at_most(&self, most: f64, name: &str) -> bool {
+        self.limit(name).is_some_and(|limit| limit <= most)
+    }
+
+    /// A line admits all that the description admits.
+    fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
+        let is = |name: &str| self.types.contains(name);
+        let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
+        let values = || self.values.iter().map(String::as_str);
+        let admitted = match kind {
+            Type::Any => true,
+            Type::Text => is("string"),
+            Type::UpTo(most) => self.at_most(*most as f64, "maxLength"),
+            Type::Between(least, most) => {
+                self.at_least(*least as f64, "minLength") && self.at_most(*most as f64, "maxLength")
+            }
+            Type::Plain(most) => {
+                pattern("^[-a-zA-Z0-9_./]+$") && self.at_most(*most as f64, "maxLength")
+            }
+            Type::Name => pattern("^[A-Za-z0-9_-]{1,64}$"),
+            Type::OneOf(known) | Type::Open(known) | Type::Known(known) => {
+                !self.values.is_empty() && values().all(|value| known.contains(&value))
+            }
+            Type::Number(least, most) => {
+                let (lowest, highest) = (i64::from(i32::MIN), i64::from(i32::MAX));
+                is("integer")
+                    && (*least <= lowest || self.at_least(*least as f64, "minimum"))
+                    && (*most >= highest || self.at_most(*most as f64, "maximum"))
+            }
+            Type::Decimal(least, most) => {
+                self.at_least(*least, "minimum")
+                    && (*most == f64::MAX || self.at_most(*most, "maximum"))
+            }
+            Type::Above(bound) => {
+                self.at_least(*bound, "minimum")
+                    && self.limits.get("exclusiveMinimum") == Some(&json!(true))
+            }
+            Type::Bool => is("boolean"),
+            Type::Object => is("object"),
+            Type::List => is("array"),
+            Type::AtMost(most) => self.at_most(*most as f64, "maxItems"),
+            Type::Exactly(count) => {
+                self.at_least(*count as f64, "minItems") && self.at_most(*count as f64, "maxItems")
+            }
+            Type::Texts(pairs, name, value) => {
+                let longest = &self.others.as_ref().unwrap()["maxLength"];
+                (*pairs == usize::MAX || self.at_most(*pairs as f64, "maxProperties"))
+                    && *name == usize::MAX
+                    && (*value == usize::MAX || *longest == json!(value))
+            }
+        };
+        admitted && (*need == Need::Optional || self.required)
+    }
+}
+
+/// A field and those below it, in the order of the schema.
+fn walk(root: &Value, path: &str, described: Described, found: &mut Vec<(String, Described)>) {
+    let mut below = Vec::new();
+    for (name, schema) in &described.properties {
+        let mut field = Described::of(root, schema);
+        field.required = described.required_below.contains(name);
+        let dot = if path.is_empty() { "" } else { "." };
+        walk(root, &format!("{path}{dot}{name}"), field, &mut below);
+    }
+    if let Some(items) = &described.items {
+        let mut element = Described::of(root, items);
+        element.required = true;
+        walk(root, &format!("{path}[]"), element, &mut below);
+    }
+    if !path.is_empty() {
+        found.push((path.to_owned(), described));
+    }
+    found.append(&mut below);
+}
+
+/// All fields of a schema of the description.
+fn fields_of(schema: &str) -> Vec<(String, Described)> {
+    let root: Value =
+        serde_saphyr::from_str(include_str!("../../../../../openapi/modelarts.yaml")).unwrap();
+    let described = Described::of(&root, &root["components"]["schemas"][schema]);
+    let mut found = Vec::new();
+    walk(&root, "", described, &mut found);
+    found
+}
+
+#[test]
+fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
+    let described = fields_of("CreateTrainingJobRequest");
+    assert!(described.len() > 300, "{}", described.len());
+    let mut stricter = BTreeSet::new();
+    for (path, described) in &described {
+        let line = lines().find(|line| line.0 == path);
+        let line = line.unwrap_or_else(|| panic!("rules/fields.rs has no line for {path}"));
+        // A job with one of these fields is refused anyway.
+        if line.3 != Fate::Refused && !described.is_admitted_by(line) {
+            stricter.insert(path.as_str());
+        }
+    }
+    let named: BTreeSet<&str> = STRICTER.iter().map(|(path, _)| *path).collect();
+    assert_eq!(stricter, named);
+}
+
+#[test]
+fn only_fields_of_answers_are_given_back() {
+    let shown: BTreeSet<String> = fields_of("TrainingJob")
+        .into_iter()
+        .map(|it| it.0)
+        .collect();
+    let hidden = |line: &&Line| matches!(line.3, Fate::Unshown | Fate::Silent);
+    for (path, _, _, fate) in lines().filter(hidden) {
+        assert!(
+            !shown.contains(*path),
+            "{path} is in answers: it is not {fate:?} but Stored"
+        );
+    }
+}
+
+/// FIELDS.md as it must be.
+fn page() -> String {
+    let mut page = "\
+# The fields of a creation
+
+Each field that the description has in the body of CreateTrainingJob, and the use that the emulator
+makes of it:
+
+- **acted on**: it changes what happens.
+- **record**: stored and given back, which is all that the service does with it, too.
+- **stored**: stored and given back, without the effect that it has on the service.
+- **not shown**: the same, but not given back, as no answer of the service is known to have it.
+- **refused**: 501, as the job could not run without it.
+- **read-only**: written by the service, ignored in a request.
+
+A job with stored fields is accepted, and their paths are in the header `X-Emulator-Ignored` of the
+answer, in the log, and in `GET /_emulator/jobs/{id}/ignored`, together with fields that no document
+has in a creation. An emulator with `--strict` refuses stored fields with 501. Null, an empty text, an
+empty list, `false` and the default ask for nothing, and are neither named nor refused.
+
+Beside `tasks`, `spec.resource`, `spec.volumes` and `spec.log_export_path` are stored only: each element
+of `tasks` has its own.
+
+A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emulator --lib fields_md`.
+
+| field | use |
+|---|---|
+"
+    .to_owned();
+    let described: Vec<String> = fields_of("CreateTrainingJobRequest")
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    let row = |page: &mut String, line: &Line| {
+        let usage = match line.3 {
+            Fate::Acted => "acted on",
+            Fate::Echoed => "record",
+            Fate::Stored => "stored",
+            Fate::Unshown => "stored, not shown",
+            Fate::Silent => "record, not shown",
+            Fate::ReadOnly => "read-only",
+            Fate::Refused => "refused",
+        };
+        writeln!(page, "| `{}` | {usage} |", line.0).unwrap();
+    };
+    for path in &described {
+        row(&mut page, lines().find(|line| line.0 == path).unwrap());
+    }
+    page.push_str(
+        "\nFields of other documents, of answers, and documented annotations:\n\n\
+         | field | use |\n|---|---|\n",
+    );
+    for line in lines().filter(|line| !described.iter().any(|path| path == line.0)) {
+        row(&mut page, line);
+    }
+    page
+}
+
+#[test]
+fn fields_md_is_the_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("FIELDS.md");
+    let page = page();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&file).is_ok_and(|text| text == page),
+        "FIELDS.md is not what the table says; run the tests with UPDATE=1"
+    );
+}
+
+fn of(body: &Value) -> Vec<String> {
+    ignored::ignored(body).into_iter().collect()
+}
+
+#[test]
+fn ignored_fields_are_named_once_and_by_the_highest_path() {
+    let body = json!({
+        "kind": "job",
+        "note": "x",
+        "metadata": {
+            "name": "a",
+            "id": "read-only",
+            "annotations": {"tensorboard/enable": "true", "jupyter-lab/enable": "false", "own": "1"},
+        },
+        "algorithm": {
+            "engine": {"install_sys_packages": false, "run_user": "1000", "colour": "red"},
+            "environments": {"ANY": "1"},
+            "inputs": [
+                {"name": "a", "remote": {"dataset": {"id": "d", "dataset_proportion": 5}}},
+                {"name": "b", "remote": {"dataset": {"id": "d", "dataset_proportion": 6}}, "x": 1},
+            ],
+        },
+        "spec": {
+            "resource": {"policy": "regular", "node_count": 1},
+            "runtime_type": "production",
+            "notification": {"topic_urn": "t", "events": ["JobFailed"]},
+            "log_export_config": {"version": null},
+            "custom_metrics": [],
+            "retention": {"policy": "enabled"},
+        },
+        "status": {"phase": "Completed"},
+    });
+    assert_eq!(
+        of(&body),
+        [
+            "algorithm.engine.colour",
+            "algorithm.engine.run_user",
+            "algorithm.inputs[].remote.dataset.dataset_proportion",
+            "algorithm.inputs[].x",
+            "metadata.annotations.tensorboard/enable",
+            "note",
+            "spec.notification",
+            "spec.resource.policy",
+            "spec.retention",
+        ]
+    );
+    assert_eq!(
+        of(&json!({"spec": {"runtime_type": "debug"}})),
+        ["spec.runtime_type"]
+    );
+    for other in [json!(null), json!([]), json!("x"), json!({})] {
+        assert_eq!(of(&other), [""; 0]);
+    }
+}
+
+#[test]
+fn the_header_is_bounded_and_has_no_strange_bytes() {
+    let header = |paths: &[&str]| {
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        ignored::header(&paths).map(|value| value.to_str().unwrap().to_owned())
+    };
+    assert_eq!(header(&[]), None);
+    assert_eq!(header(&["b", "a"]).unwrap(), "a,b");
+    assert_eq!(header(&["ä,b\r\nX: 1"]).unwrap(), "%C3%A4%2Cb%0D%0AX:%201");
+    assert_eq!(header(&["x".repeat(3000).as_str()]).unwrap(), "...");
+    let names: Vec<String> = (1000..2000).map(|n| format!("name-{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let long = header(&names).unwrap();
+    assert!(
+        long.starts_with("name-1000,name-1001,") && long.ends_with(",..."),
+        "{long}"
+    );
+    assert!((2000..=2048).contains(&long.len()), "{}", long.len());
+}
+
+#[test]
+fn fields_are_given_back_where_answers_have_them() {
+    let given = json!({
+        "algorithm": {
+            "autosearch_config_path": "/config/a.yaml",
+            "inputs": [
+                {"name": "a", "remote_constraint": [{"data_type": "obs"}]},
+                {"name": "b", "remote": {"dataset": {"name": "n", "dataset_proportion": 5}}},
+            ],
+        },
+        "spec": {
+            "asset_model": {"name": "m", "model_desc": "d", "unknown": 1},
+            "notification": {"topic_urn": "t", "events": ["JobFailed"]},
+            "auto_stop": {"duration": 1},
+            "retention": {"policy": "enabled"},
+            "runtime_type": null,
+        },
+        "train_type": "SFT",
+        "unknown": 1,
+    });
+    let mut shown = json!({
+        "algorithm": {"inputs": [{"name": "a"}, {"name": "b", "remote": {"dataset": {"id": "d"}}}]},
+        "spec": {"custom_metrics": null},
+    });
+    ignored::give_back(&mut shown, &given);
+    assert_eq!(
+        shown,
+        json!({
+            "algorithm": {
+                "autosearch_config_path": "/config/a.yaml",
+                "inputs": [
+                    {"name": "a", "remote_constraint": [{"data_type": "obs"}]},
+                    {"name": "b", "remote": {"dataset": {"id": "d", "name": "n"}}},
+                ],
+            },
+            "spec": {
+                "asset_model": {"name": "m"},
+                "custom_metrics": null,
+                "notification": {"topic_urn": "t", "events": ["JobFailed"]},
+            },
+        })
+    );
+}

@@ -1,0 +1,257 @@
+//! Rules on where a job runs: pool, flavor, nodes, user, priority.
+
+use serde_json::Value;
+
+use crate::{
+    api::error::ApiError,
+    catalog::{flavors, pools::PoolKind},
+    validation::{Creation, creation::text_of},
+};
+
+const POOL: &str = "/spec/resource/pool_id";
+const FLAVOR: &str = "/spec/resource/flavor_id";
+const PRIORITY: &str = "/spec/schedule_policy/priority";
+
+pub(crate) fn somewhere(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let placed = draft.has_tasks() || draft.has_pool() || draft.has(FLAVOR);
+    if draft.at("/spec").is_some() && !placed {
+        return Err(ApiError::invalid_parameter(
+            "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn pool_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match draft.text(POOL) {
+        Some(id) if draft.pool().is_none() => Err(ApiError::of(2890, &[id])),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn pool_runs(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match draft.pool() {
+        Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn pool_trains(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match draft.pool() {
+        Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
+        _ => Ok(()),
+    }
+}
+
+/// Pools with cards take the flavors of pools only, pools without take none.
+pub(crate) fn flavor_of_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(flavor) = draft.flavor() else {
+        return Ok(());
+    };
+    let fits = match draft.pool().map(|pool| pool.kind) {
+        Some(PoolKind::Cpu) => false,
+        Some(PoolKind::Gpu) => flavor.of_pools,
+        None => true,
+    };
+    match draft.text(FLAVOR) {
+        Some(id) if !fits => Err(ApiError::of(2781, &[id])),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn pool_flavor_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
+    if draft.flavor().is_some_and(|flavor| flavor.of_pools) && !draft.has_pool() {
+        return Err(ApiError::invalid_parameter(
+            "spec.resource.pool_id is required with a flavor of pools",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn flavor_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match draft.text(FLAVOR) {
+        Some(id) if draft.flavor().is_none() => Err(ApiError::of(2781, &[id])),
+        _ => Ok(()),
+    }
+}
+
+/// `resource_requirements` of a stored algorithm.
+pub(crate) fn flavor_fits_algorithm(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let (Some(stored), Some(flavor)) = (draft.stored, draft.flavor()) else {
+        return Ok(());
+    };
+    let nodes = draft
+        .at("/spec/resource/node_count")
+        .and_then(Value::as_i64);
+    let multiple = |more: bool| if more { "multiple" } else { "singular" };
+    let requirements = stored
+        .get("resource_requirements")
+        .and_then(Value::as_array);
+    for requirement in requirements.into_iter().flatten() {
+        let is = match requirement.get("key").and_then(Value::as_str) {
+            Some("flavor_type") => flavor.kind(),
+            Some("device_distributed_mode") => multiple(flavor.cards() > 1),
+            Some("host_distributed_mode") => multiple(nodes.unwrap_or(1) > 1),
+            _ => continue,
+        };
+        let values = requirement
+            .get("values")
+            .or_else(|| requirement.get("value"))
+            .and_then(Value::as_array);
+        // A mode that allows several allows one, too.
+        let allowed = values.is_none_or(|values| {
+            values.is_empty()
+                || values.iter().filter_map(Value::as_str).any(|value| {
+                    value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
+                })
+        });
+        if !allowed {
+            return Err(ApiError::of(2763, &[]));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn flavor_fits_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match (draft.flavor(), draft.engine()) {
+        (Some(flavor), Some(engine))
+            if !draft.has("/algorithm/engine/image_url") && !engine.runs_on(flavor.cards() > 0) =>
+        {
+            Err(ApiError::of(2840, &[]))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn nodes(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(asked) = draft
+        .at("/spec/resource/node_count")
+        .and_then(Value::as_i64)
+    else {
+        return Ok(());
+    };
+    let maximum = match draft.pool() {
+        Some(pool) => pool.nodes,
+        None => flavors::max_nodes(draft.flavor()),
+    };
+    if asked > i64::from(maximum) {
+        return Err(ApiError::too_many_nodes(asked, maximum));
+    }
+    Ok(())
+}
+
+/// `engine.run_user`: no document has a field for the user id of a request; answers carry this one.
+fn run_user(draft: &Creation<'_>) -> Option<Result<u64, String>> {
+    let value = draft.at("/algorithm/engine/run_user")?;
+    let text = match value {
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Some(text.parse().map_err(|_| text))
+}
+
+pub(crate) fn user_is_number(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn user_at_most(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Ok(id)) if id > 65_535 => {
+            Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn user_at_least(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(draft) {
+        Some(Ok(id)) if id < 1000 && !draft.has_pool() => Err(ApiError::of(2855, &["1000"])),
+        _ => Ok(()),
+    }
+}
+
+fn priority_at_most(draft: &Creation<'_>, highest: i64) -> Result<(), ApiError> {
+    match draft.at(PRIORITY).and_then(Value::as_i64) {
+        Some(asked) if asked > highest => Err(ApiError::of(
+            2816,
+            &["spec.schedule_policy.priority", &highest.to_string()],
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn priority(draft: &Creation<'_>) -> Result<(), ApiError> {
+    priority_at_most(draft, 3)
+}
+
+pub(crate) fn priority_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
+    match draft.has_pool() {
+        true => Ok(()),
+        false => priority_at_most(draft, 1),
+    }
+}
+
+pub(crate) fn highest_priority(draft: &Creation<'_>) -> Result<(), ApiError> {
+    if draft.at(PRIORITY) == Some(&3.into()) && !draft.may_prioritise {
+        return Err(ApiError::no_permission(
+            "modelarts:trainJob:setHighPriority",
+        ));
+    }
+    Ok(())
+}
+
+/// On a pool of supernodes the service puts 1 where it is left out.
+pub(crate) fn affinity(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let affinity = "/spec/schedule_policy/required_affinity";
+    let kind = draft.text(&format!("{affinity}/affinity_type"));
+    let grouped = kind.filter(|kind| ["hyperinstance", "networkTopology"].contains(kind));
+    let size = draft.at(&format!("{affinity}/affinity_group_size"));
+    let supernode = draft.pool().is_some_and(|pool| pool.supernode);
+    match grouped {
+        Some(kind) if size.is_none() && !supernode => Err(ApiError::invalid_parameter(format!(
+            "spec.schedule_policy.required_affinity.affinity_group_size is required with {kind}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The conditions on nodes that must hold, and those that are wished for.
+fn terms<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let policy = "/spec/schedule_policy";
+    let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");
+    let preferred = format!("{policy}/preferred_affinity/node_affinity");
+    let required = draft.list(&required).iter();
+    let preferred = draft.list(&preferred).iter();
+    required.chain(preferred.filter_map(|wish| wish.get("preference")))
+}
+
+pub(crate) fn conditions(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let lists = terms(draft)
+        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
+        .flatten();
+    for condition in lists.filter_map(Value::as_array).flatten() {
+        let values = condition.get("values").and_then(Value::as_array);
+        let values = values.map_or(&[][..], Vec::as_slice);
+        let operator = text_of(condition, "/operator").unwrap_or_default();
+        let (fits, what) = match operator {
+            "In" | "NotIn" => (!values.is_empty(), "have values"),
+            "Exists" | "DoesNotExist" => (values.is_empty(), "have no values"),
+            "Gt" | "Lt" => {
+                let number = |value: &Value| value.as_str()?.parse::<i64>().ok();
+                let one = values.len() == 1 && values.iter().all(|value| number(value).is_some());
+                (one, "have one value, an integer")
+            }
+            _ => (true, ""),
+        };
+        if !fits {
+            return Err(ApiError::invalid_parameter(format!(
+                "spec.schedule_policy: a condition on nodes with {operator} must {what}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,458 @@
+//! Each rule and each line of the table of fields: bodies that break nothing else, and bodies at
+//! the limit that break nothing.
+
+mod cases;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::{
+    api::error::ApiError,
+    catalog::{
+        cloud::Cloud,
+        pools::{Pool, PoolKind},
+    },
+    files::confined_dir::ConfinedDir,
+    validation::{
+        Basis, Creation, Offer, RULES, body_shape,
+        fields::{Need, Type, lines},
+        tests::cases::{cases, image, sound, with},
+    },
+};
+use serde_json::{Value, json};
+
+struct Place {
+    _temp: tempfile::TempDir,
+    terms: Offer,
+    stored: Value,
+}
+
+fn place(cloud: Cloud) -> Place {
+    let temp = tempfile::tempdir().unwrap();
+    let obs = temp.path().join("obs");
+    let code = obs.join("bucket/code");
+    fs::create_dir_all(&code).unwrap();
+    fs::write(code.join("train.py"), "").unwrap();
+    fs::write(code.join("run.sh"), "").unwrap();
+    for (name, files) in [("full", 999), ("too-full", 1000)] {
+        let directory = obs.join("bucket").join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("train.py"), "").unwrap();
+        for file in 0..files {
+            fs::write(directory.join(file.to_string()), "").unwrap();
+        }
+    }
+    for (name, levels) in [("deep", 32), ("too-deep", 33)] {
+        let directory = obs.join("bucket").join(name);
+        fs::create_dir_all(directory.join("d/".repeat(levels))).unwrap();
+        fs::write(directory.join("train.py"), "").unwrap();
+    }
+    for (name, bytes) in [("big", 5_u64 << 30), ("too-big", (5 << 30) + 1)] {
+        let directory = obs.join("bucket").join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("train.py"), "").unwrap();
+        // Sparse: it has this length and takes no room.
+        let file = fs::File::create(directory.join("model")).unwrap();
+        file.set_len(bytes).unwrap();
+    }
+    for input in ["a", "a-b", "b", "data"] {
+        fs::create_dir_all(obs.join("bucket").join(input)).unwrap();
+    }
+    // Directories are not counted.
+    fs::create_dir_all(obs.join("bucket/full/empty")).unwrap();
+    std::os::unix::fs::symlink("/etc", obs.join("bucket/door")).unwrap();
+    let datasets = temp.path().join("datasets");
+    fs::create_dir_all(datasets.join("flowers/v1")).unwrap();
+    Place {
+        terms: Offer {
+            cloud,
+            pools: vec![
+                Pool::new("cpu", PoolKind::Cpu, 4),
+                Pool::new("gpu", PoolKind::Gpu, 4),
+                Pool::new("off", PoolKind::Cpu, 4).stopped(),
+                Pool::new("other", PoolKind::Cpu, 4).not_for_training(),
+                Pool::new("super", PoolKind::Cpu, 4).supernode(),
+            ],
+            encrypted: BTreeSet::from(["secret".to_owned()]),
+            organizations: BTreeSet::new(),
+            datasets: Some(datasets),
+            obs: ConfinedDir::create(&obs).unwrap(),
+            strict: false,
+        },
+        stored: json!({
+            "job_config": {
+                "parameters": [
+                    {"name": "fixed", "value": "1", "constraint": {"editable": false}},
+                    {"name": "open", "value": "1"},
+                ],
+                "inputs": [{"name": "data_url", "remote_constraints": [{"data_type": "obs"}]}],
+                "outputs": [],
+            },
+            "resource_requirements": [
+                {"key": "flavor_type", "values": ["CPU"], "operator": "in"},
+                {"key": "host_distributed_mode", "values": ["singular"], "operator": "in"},
+            ],
+        }),
+        _temp: temp,
+    }
+}
+
+fn draft<'a>(place: &'a Place, body: &'a Value) -> Creation<'a> {
+    let known = body.pointer("/algorithm/id") == Some(&json!("known"));
+    Creation {
+        body,
+        terms: &place.terms,
+        stored: known.then_some(&place.stored),
+        is_algorithm: body["metadata"]["name"] == "algorithm",
+        may_prioritise: body["metadata"]["name"] != "modest",
+    }
+}
+
+/// The rules that a body breaks: their names, and their errors. A shape that is broken hides
+/// them all.
+fn broken(place: &Place, body: &Value) -> Vec<(&'static str, ApiError)> {
+    if let Err(error) = body_shape::check(body) {
+        return vec![("the table of fields", error)];
+    }
+    let draft = draft(place, body);
+    RULES
+        .iter()
+        .filter_map(|rule| Some((rule.name, (rule.check)(&draft).err()?)))
+        .collect()
+}
+
+#[test]
+fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
+    let place = place(Cloud::Otc);
+    let (mut breaking, mut passing) = (BTreeSet::new(), BTreeSet::new());
+    for (rule, body, expected) in cases() {
+        let found = broken(&place, &body);
+        match expected {
+            None => {
+                assert!(found.is_empty(), "{rule}: {found:?}\n{body}");
+                passing.insert(rule);
+            }
+            Some((status, number, part)) => {
+                let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+                assert_eq!(names, [rule], "{body}\n{found:?}");
+                let error = &found[0].1;
+                let body = error.body("");
+                assert_eq!(error.status.as_u16(), status, "{rule}");
+                assert_eq!(
+                    body["error_code"],
+                    format!("ModelArts.{number:04}"),
+                    "{rule}"
+                );
+                let message = body["error_msg"].as_str().unwrap();
+                assert!(message.contains(part), "{rule}: {message}");
+                assert!(body["error_solution"].is_string(), "{rule}");
+                breaking.insert(rule);
+            }
+        }
+    }
+    let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+    assert_eq!(all.len(), RULES.len());
+    let all: BTreeSet<&str> = all.difference(&BEHIND_FIELDS.into()).copied().collect();
+    assert_eq!(breaking, all);
+    assert_eq!(passing, all);
+}
+
+/// Rules that jobs break only where the table of fields lets them.
+const BEHIND_FIELDS: [&str; 6] = [
+    "volume-path",
+    "input-named",
+    "metrics-http-get",
+    "notification-topic",
+    "notification-events",
+    "ssh-key-pairs",
+];
+
+#[test]
+fn rules_behind_the_table_of_fields() {
+    let place = place(Cloud::Otc);
+    let says = |name: &str, body: Value| {
+        let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
+        let draft = draft(&place, &body);
+        let answer = (rule.check)(&draft).map_err(|error| error.message);
+        answer.err().unwrap_or_default()
+    };
+    let volume = |volume: Value| with(image(), &[("spec|volumes", json!([volume]))]);
+    assert_eq!(
+        says("volume-path", volume(json!({"obs": {}}))),
+        "Invalid parameter(spec.volumes: obs must have a path or local_path)."
+    );
+    assert_eq!(
+        says(
+            "volume-path",
+            volume(json!({"pfs": {"local_path": "/mnt"}}))
+        ),
+        ""
+    );
+    assert_eq!(says("volume-path", volume(json!({"nfs": {}}))), "");
+    let spec = |way: &str, value: Value| with(sound(), &[(way, value)]);
+    for (name, body, message) in [
+        (
+            "metrics-http-get",
+            spec("spec|custom_metrics", json!([{"http_get": {"path": "/m"}}])),
+            "Invalid parameter(spec.custom_metrics[0].http_get.port is required).",
+        ),
+        (
+            "metrics-http-get",
+            spec(
+                "spec|custom_metrics",
+                json!([{"http_get": {"path": "/m", "port": 10001}}, {"exec": {"command": ["a", "b"]}}]),
+            ),
+            "",
+        ),
+        (
+            "notification-topic",
+            spec("spec|notification", json!({"events": ["JobFailed"]})),
+            "Invalid parameter(spec.notification.topic_urn is required).",
+        ),
+        (
+            "notification-topic",
+            spec("spec|notification", json!({"topic_urn": "urn"})),
+            "",
+        ),
+        (
+            "notification-events",
+            spec(
+                "spec|notification",
+                json!({"topic_urn": "urn", "events": []}),
+            ),
+            "Invalid parameter(spec.notification.events is required).",
+        ),
+        (
+            "notification-events",
+            spec("spec|notification", json!({"events": ["JobFailed"]})),
+            "",
+        ),
+        (
+            "ssh-key-pairs",
+            spec("endpoints", json!({"ssh": {}})),
+            "Invalid parameter(endpoints.ssh.key_pair_names is required).",
+        ),
+        (
+            "ssh-key-pairs",
+            spec("endpoints", json!({"ssh": {"key_pair_names": ["mine"]}})),
+            "",
+        ),
+    ] {
+        assert_eq!(says(name, body), message, "{name}");
+    }
+    let unnamed = json!([{"remote": {"obs": {"obs_url": "/bucket/data/"}}}]);
+    let unnamed = with(sound(), &[("algorithm|inputs", unnamed)]);
+    assert_eq!(
+        says("input-named", unnamed.clone()),
+        "Invalid parameter(algorithm.inputs[0].name is required)."
+    );
+    let tuning = with(unnamed, &[("train_type", "SFT".into())]);
+    assert_eq!(says("input-named", tuning), "");
+}
+
+/// A body that breaks only advice is taken.
+#[test]
+fn advice_refuses_nothing() {
+    let place = place(Cloud::Otc);
+    let is_advice = |name: &str| {
+        let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
+        rule.basis == Basis::Advice
+    };
+    for (rule, body, expected) in cases() {
+        let answer = super::check(&draft(&place, &body));
+        let refused = answer.is_err_and(|error| !error.code.starts_with("Emulator."));
+        assert_eq!(
+            refused,
+            expected.is_some() && !is_advice(rule),
+            "{rule}: {body}"
+        );
+    }
+}
+
+/// The values of an algorithm's hyper-parameters may come with its jobs, and its code directory has
+/// a code of its own.
+#[test]
+fn an_algorithm_that_is_stored_has_rules_of_its_own() {
+    let place = place(Cloud::Otc);
+    let required = json!([{"name": "p", "value": "", "constraint": {"required": true}}]);
+    let body = with(
+        sound(),
+        &[
+            ("metadata|name", "algorithm".into()),
+            ("algorithm|parameters", required),
+        ],
+    );
+    assert_eq!(broken(&place, &body), []);
+    let body = with(
+        image(),
+        &[
+            ("metadata|name", "algorithm".into()),
+            ("algorithm|code_dir", "/bucket/none/".into()),
+        ],
+    );
+    let found = broken(&place, &body);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].1.code, "ModelArts.2773");
+}
+
+#[test]
+fn every_rule_is_in_sources_with_its_basis() {
+    let sources = include_str!("../../../../../openapi/SOURCES.md");
+    let (_, section) = sources.split_once("\n## Rules\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
+    let cells = rows.map(|row| row.trim_end_matches(" |").split(" | ").collect::<Vec<_>>());
+    // | `name` | basis | evidence | client | emulator |
+    let told: BTreeSet<_> = cells
+        .filter(|cells| cells[4] == "yes")
+        .map(|cells| (cells[0].trim_end_matches('`'), cells[1].to_owned()))
+        .collect();
+    let rules = RULES.iter();
+    let rules: BTreeSet<_> = rules
+        .map(|rule| (rule.name, format!("{:?}", rule.basis).to_lowercase()))
+        .collect();
+    assert_eq!(told, rules);
+}
+
+#[test]
+fn the_other_cloud_has_other_limits() {
+    let place = place(Cloud::Huawei);
+    let retries = |number: &str| {
+        with(
+            sound(),
+            &[(
+                "metadata|annotations|fault-tolerance/job-retry-num",
+                number.into(),
+            )],
+        )
+    };
+    assert!(broken(&place, &retries("128")).is_empty());
+    assert_eq!(broken(&place, &retries("129")).len(), 1);
+    assert!(broken(&place, &with(sound(), &[("kind", "edge_job".into())])).is_empty());
+    for (path, refused) in [
+        ("/home/ma-user", true),
+        ("/home/ma-user/modelarts/", true),
+        ("/home/ma-user/infer/x", true),
+        ("/home/ma-user/inferno", false),
+        ("/home/ma-user/modelarts/user-job-dir", false),
+    ] {
+        let body = with(sound(), &[("algorithm|local_code_dir", path.into())]);
+        assert_eq!(!broken(&place, &body).is_empty(), refused, "{path}");
+    }
+}
+
+/// A value of a type, one at its limit, and one that breaks it.
+fn examples(kind: &Type) -> (Value, Option<Value>) {
+    match kind {
+        Type::Any => (json!(7), None),
+        Type::Text => (json!("x"), Some(json!(7))),
+        Type::Between(_, most) => (json!("é".repeat(*most)), Some(json!("x".repeat(most + 1)))),
+        Type::Plain(most) => (json!("-".repeat(*most)), Some(json!("a;b"))),
+        Type::Decimal(least, _) => (json!(least), Some(json!(least - 0.1))),
+        Type::Above(bound) => (json!(bound + 0.1), Some(json!(bound))),
+        Type::AtMost(most) => (json!(vec![0; *most]), Some(json!(vec![0; most + 1]))),
+        Type::Exactly(count) => (json!(vec![0; *count]), Some(json!(vec![0; count + 1]))),
+        Type::UpTo(most) => (json!("é".repeat(*most)), Some(json!("x".repeat(most + 1)))),
+        Type::Name => (json!("x".repeat(64)), Some(json!("x".repeat(65)))),
+        Type::OneOf(values) => (json!(values[values.len() - 1]), Some(json!("other"))),
+        Type::Open(values) | Type::Known(values) => (json!(values[0]), Some(json!(7))),
+        Type::Number(least, most) => (
+            json!(most),
+            Some(json!(if *most == i64::MAX {
+                least - 1
+            } else {
+                most + 1
+            })),
+        ),
+        Type::Bool => (json!(true), Some(json!("true"))),
+        Type::Object => (json!({}), Some(json!([]))),
+        Type::List => (json!([]), Some(json!({}))),
+        Type::Texts(pairs, _, value) if *pairs != usize::MAX => {
+            let full: serde_json::Map<String, Value> = (0..*pairs)
+                .map(|at| (format!("k{at}"), "x".repeat(*value).into()))
+                .collect();
+            let mut more = full.clone();
+            more.insert("one-more".into(), "".into());
+            (full.into(), Some(more.into()))
+        }
+        Type::Texts(..) => (json!({"k": "v"}), Some(json!({"k": 1}))),
+    }
+}
+
+#[test]
+fn every_line_of_the_table_is_checked() {
+    for line in lines() {
+        let (path, kind, need, _) = line;
+        let steps: Vec<&str> = path.split('.').collect();
+        let (good, bad) = examples(kind);
+        // The line alone, in a body that has nothing else than its parents.
+        let nest = |value: Option<Value>| {
+            let (last, parents) = steps.split_last().unwrap();
+            let mut body = match (last.strip_suffix("[]"), value) {
+                (Some(name), Some(value)) => json!({ name: [value] }),
+                (None, Some(value)) => json!({ *last: value }),
+                (_, None) => json!({}),
+            };
+            for step in parents.iter().rev() {
+                body = match step.strip_suffix("[]") {
+                    Some(name) => json!({ name: [body] }),
+                    None => json!({ *step: body }),
+                };
+            }
+            body
+        };
+        let check = |value: Option<Value>| body_shape::against(&[*line], &nest(value));
+        assert_eq!(check(Some(good)), Ok(()), "{path}");
+        let shown = path.replace("[]", "[0]");
+        if let Some(bad) = bad {
+            let error = check(Some(bad)).unwrap_err().body("");
+            assert_eq!(error["error_code"], "ModelArts.2788", "{path}");
+            let message = error["error_msg"].as_str().unwrap();
+            assert!(message.contains(&shown), "{path}: {message}");
+        }
+        let absent = check(None);
+        if *need == Need::Required && !path.ends_with("[]") {
+            assert_eq!(
+                absent.unwrap_err().body("")["error_msg"],
+                format!("Invalid parameter({shown} is required)."),
+            );
+        } else {
+            assert_eq!(absent, Ok(()), "{path}");
+        }
+    }
+    let long = json!({"algorithm": {"environments": {"k".repeat(8193): ""}}});
+    assert!(
+        body_shape::check(&with(
+            sound(),
+            &[(
+                "algorithm|environments",
+                long["algorithm"]["environments"].clone()
+            )]
+        ))
+        .is_err()
+    );
+    let most = json!({"k".repeat(8192): "v".repeat(4096)});
+    assert_eq!(
+        body_shape::check(&with(sound(), &[("algorithm|environments", most)])),
+        Ok(())
+    );
+    let most = json!({"k": "v".repeat(4097)});
+    assert!(body_shape::check(&with(sound(), &[("algorithm|environments", most)])).is_err());
+}
+
+#[test]
+fn read_only_fields_are_ignored() {
+    let place = place(Cloud::Otc);
+    let body = with(
+        sound(),
+        &[
+            ("metadata|id", "x".into()),
+            ("metadata|create_time", "then".into()),
+            ("metadata|user_name", 1.into()),
+            ("status", "Completed".into()),
+            ("spec|resource|flavor_name", "x".into()),
+            ("spec|resource|flavor_detail", json!({})),
+        ],
+    );
+    assert!(broken(&place, &body).is_empty());
+}

@@ -1,0 +1,165 @@
+//! Rules on volumes.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    api::error::ApiError,
+    files::container_path,
+    validation::{Creation, creation::text_of},
+};
+
+const KINDS: [(&str, &str); 3] = [
+    ("nfs", "nfs_server_path"),
+    ("pfs", "pfs_path"),
+    ("obs", "obs_path"),
+];
+/// The most volumes of a job: the user guide calls them disks.
+const MOST: usize = 8;
+
+fn broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
+    Err(ApiError::invalid_parameter(format!("spec.volumes{what}")))
+}
+
+fn given(volume: &Value, kind: &str) -> bool {
+    volume.get(kind).is_some_and(|value| !value.is_null())
+}
+
+/// One thing that is mounted.
+struct Mount<'a> {
+    kind: &'static str,
+    /// The path that is mounted, if the request has it.
+    source: Option<&'a str>,
+    /// Where it is mounted, without slashes at the end.
+    place: Option<&'a str>,
+}
+
+fn mounts<'a>(draft: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
+    let volumes = draft.list("/spec/volumes").iter();
+    volumes.flat_map(|volume| {
+        let kinds = KINDS.into_iter().filter(|(kind, _)| given(volume, kind));
+        kinds.map(|(kind, source)| Mount {
+            kind,
+            source: text_of(volume, &format!("/{kind}/{source}")),
+            place: text_of(volume, &format!("/{kind}/local_path")).map(|place| {
+                match place.trim_end_matches('/') {
+                    "" => "/",
+                    place => place,
+                }
+            }),
+        })
+    })
+}
+
+fn places<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    mounts(draft).filter_map(|mount| mount.place)
+}
+
+/// The OBS paths of volumes.
+pub(crate) fn obs_sources<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let mounts = mounts(draft).filter(|mount| mount.kind != "nfs");
+    mounts.filter_map(|mount| mount.source)
+}
+
+pub(crate) fn one_kind(draft: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
+        if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
+            return broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
+        }
+    }
+    Ok(())
+}
+
+/// NFS volumes need nothing: no document says so.
+pub(crate) fn path(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let lacks =
+        |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
+    match mounts(draft).find(lacks) {
+        Some(Mount { kind, .. }) => broken(format_args!(": {kind} must have a path or local_path")),
+        None => Ok(()),
+    }
+}
+
+fn has_nfs(draft: &Creation<'_>) -> bool {
+    mounts(draft).any(|mount| mount.kind == "nfs")
+}
+
+pub(crate) fn nfs_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
+    if has_nfs(draft) && !draft.has_tasks() && !draft.has_pool() {
+        return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
+    }
+    Ok(())
+}
+
+pub(crate) fn at_most_8(draft: &Creation<'_>) -> Result<(), ApiError> {
+    if draft.list("/spec/volumes").len() > MOST {
+        return broken(format_args!(" must have at most {MOST} elements"));
+    }
+    Ok(())
+}
+
+/// A bucket is no file system.
+pub(crate) fn once(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let mut seen = BTreeSet::new();
+    for mount in mounts(draft).filter(|mount| mount.kind != "obs") {
+        if let Some(source) = mount.source
+            && !seen.insert((mount.kind, source.trim_end_matches('/')))
+        {
+            return broken(format_args!(" must mount {source} once"));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let mut seen = BTreeSet::new();
+    match places(draft).find(|place| !seen.insert(*place)) {
+        Some(place) => broken(format_args!(" must mount one volume at {place}")),
+        None => Ok(()),
+    }
+}
+
+/// The default mounts that the user guide names.
+const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];
+/// The directories that hold a default mount, and those of code, inputs, outputs and logs.
+const PLATFORM: [&str; 6] = [
+    "/home",
+    container_path::MA_HOME,
+    "/home/ma-user/modelarts/user-job-dir",
+    "/home/ma-user/modelarts/inputs",
+    "/home/ma-user/modelarts/outputs",
+    "/home/ma-user/modelarts/log",
+];
+
+fn none_at(draft: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
+    match places(draft).find(|place| taken(place)) {
+        Some(place) => broken(format_args!(" must not be mounted at {place}")),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn default_mount(draft: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(draft, |place| DEFAULT_MOUNTS.contains(&place))
+}
+
+pub(crate) fn path_plain(draft: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(draft, |place| container_path::plain(place).is_err())
+}
+
+/// True for a place where a volume would hide directories of the platform.
+pub(crate) fn hides_platform(place: &str) -> bool {
+    PLATFORM.contains(&place.trim_end_matches('/'))
+}
+
+pub(crate) fn over_home(draft: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(draft, hides_platform)
+}
+
+pub(crate) fn over_channel(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let channels = ["/algorithm/inputs", "/algorithm/outputs"];
+    let channels = channels.into_iter().flat_map(|list| draft.list(list));
+    let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
+    let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
+    none_at(draft, |place| directories.contains(&place))
+}

@@ -1,0 +1,4 @@
+//! Users, tokens, keys and signatures.
+
+mod logins;
+mod signing;

@@ -1,0 +1,4 @@
+//! The offer of the service: clouds and switches.
+
+mod clouds;
+mod quirks;

@@ -1,0 +1,5 @@
+//! The program and its flags.
+
+mod flags;
+mod kills;
+mod program;

@@ -1,0 +1,270 @@
+//! Ends of running jobs: stops, deletions, limits, and processes that are left.
+
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Timing, clock::ManualClock};
+use serde_json::json;
+
+use crate::support::{Gate, Site, address, is_alive, pass};
+
+/// A process, its child and its grandchild, all with the same last words.
+fn family(gate: &Gate, name: &str) -> String {
+    format!(
+        r#"{}
+import os, subprocess, sys, signal, time
+pids = [os.getpid()]
+child = subprocess.Popen(["bash", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+pids += [child.pid, int(child.stdout.readline())]
+{name}
+print(*pids, flush=True)
+gate()
+"#,
+        gate.python()
+    )
+}
+
+#[tokio::test]
+async fn terminate_ends_the_whole_process_group() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let mut job = site.script(
+        "family",
+        &family(
+            &gate,
+            "open(sys.argv[1].split('=')[1] + '/partial', 'w').write('half')",
+        ),
+    );
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
+    let id = site.create(&job).await;
+    let waiting = gate.reached().await;
+    let log = site.log(&id).await;
+    let pids: Vec<&str> = log.split_whitespace().collect();
+    assert_eq!(pids.len(), 3, "{log}");
+    assert!(pids.iter().all(|pid| is_alive(pid)));
+    assert_eq!(site.terminate(&id).await.status, 202);
+    site.emulator.wait_for(&id, "Terminated").await.unwrap();
+    assert!(pids.iter().all(|pid| !is_alive(pid)));
+    waiting.wait_until_gone().await;
+    assert_eq!(site.get("bucket/out/partial"), "half");
+    site.emulator.wait_until_settled(&id).await;
+    let messages = site.messages(&id).await;
+    let end = messages
+        .iter()
+        .position(|m| m.contains("TerminateJob"))
+        .unwrap();
+    assert_eq!(
+        messages[end + 1..],
+        [
+            "[worker-0] Training finished. Exit code 143.",
+            "[worker-0] Training output(parameter name: train_url) Uploading.",
+            &messages[end + 3],
+            "The training job has been manually stopped.",
+            "Billing information synchronized.",
+        ]
+    );
+    let status = &site.details(&id).await["status"];
+    assert_eq!(status["secondary_phase"], "Terminated");
+    assert_eq!(status["running_records"][0]["end_reason"], "exit with 143");
+    assert_eq!(status.get("task_statuses"), None);
+}
+
+#[tokio::test]
+async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
+    let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
+    let gate = Gate::new().await;
+    let id = site
+        .create(&site.script(
+            "deaf",
+            &family(&gate, "signal.signal(signal.SIGTERM, signal.SIG_IGN)"),
+        ))
+        .await;
+    let waiting = gate.reached().await;
+    site.terminate(&id).await;
+    // It hears nothing, so nothing happens before the grace is over.
+    pass(&clock, Timing::instant().grace).await;
+    site.emulator.wait_until_settled(&id).await;
+    waiting.wait_until_gone().await;
+    assert_eq!(site.phase(&id).await, "Terminated");
+    let record = &site.details(&id).await["status"]["running_records"][0];
+    assert_eq!(record["end_reason"], "exit with 137");
+}
+
+#[tokio::test]
+async fn what_a_job_leaves_behind_is_swept_up() {
+    let site = Site::start().await;
+    let script = "import subprocess\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid)\n";
+    let id = site.run(&site.script("leaves", script)).await;
+    assert_eq!(site.phase(&id).await, "Completed");
+    assert!(!is_alive(&site.log(&id).await));
+}
+
+#[tokio::test]
+async fn jobs_can_be_ended_before_they_run() {
+    let mut timing = Timing::instant();
+    timing.queuing = Duration::from_secs(3600);
+    let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| builder.timing(timing).clock(clock as _)).await;
+    let id = site.create(&site.script("early", "")).await;
+    site.emulator.wait_for(&id, "Pending").await.unwrap();
+    assert_eq!(site.terminate(&id).await.status, 202);
+    site.emulator.wait_until_settled(&id).await;
+    let job = site.details(&id).await;
+    assert_eq!(job["status"]["phase"], "Terminated");
+    assert_eq!(job["status"]["start_time"], 0);
+    assert_eq!(
+        site.messages(&id).await,
+        [
+            "Training job created.",
+            "The training job is queuing and awaiting resource allocation.",
+            "The training job has been manually stopped.",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_running_job_can_be_deleted() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let id = site
+        .create(&site.script("deleted", &family(&gate, "")))
+        .await;
+    let waiting = gate.reached().await;
+    let log = site.log(&id).await;
+    assert_eq!(
+        site.client
+            .delete(&format!("/training-jobs/{id}"))
+            .await
+            .text,
+        "\"\""
+    );
+    site.emulator.wait_until_gone(&id).await;
+    assert!(log.split_whitespace().all(|pid| !is_alive(pid)));
+    waiting.wait_until_gone().await;
+    assert!(!site.worker(&id).exists());
+}
+
+#[tokio::test]
+async fn auto_stop_is_honoured() {
+    let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
+    let gate = Gate::new().await;
+    let mut job = site.script("limited", &(gate.python() + "gate()"));
+    job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 3});
+    let id = site.create(&job).await;
+    let waiting = gate.reached().await;
+    assert_eq!(
+        site.details(&id).await["spec"]["auto_stop"],
+        json!({"time_unit": "HOURS", "duration": 3})
+    );
+    clock.advance(Duration::from_secs(3 * 3600));
+    waiting.wait_until_gone().await;
+    site.emulator.wait_until_settled(&id).await;
+    let messages = site.emulator.wait_for(&id, "Terminated").await;
+    assert_eq!(messages, Ok(()));
+    // Signed with the time of the wall, which is three hours behind.
+    let target = format!(
+        "/v2/{}/training-jobs/{id}/events",
+        site.emulator.project_id()
+    );
+    let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
+    let reply = site
+        .client
+        .signed(reqwest::Method::GET, &target, Vec::new(), now)
+        .send()
+        .await
+        .unwrap();
+    let events: serde_json::Value = serde_json::from_str(&reply.text().await.unwrap()).unwrap();
+    let stopped = "The training job has been stopped. (Maximum running duration: 3 hours)";
+    assert!(
+        events["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|e| e["message"] == stopped),
+        "{events}"
+    );
+}
+
+#[tokio::test]
+async fn several_workers_run_at_once_and_the_first_failure_ends_all() {
+    let site = Site::start().await;
+    let gate = Gate::new().await;
+    let script = format!(
+        "{}import os\nprint(os.environ['VC_TASK_INDEX'], os.environ['VC_WORKER_NUM'], os.environ['VC_WORKER_HOSTS'])\ngate()\n",
+        gate.python()
+    );
+    let mut job = site.script("three", &script);
+    job["spec"]["resource"]["node_count"] = 3.into();
+    let id = site.create(&job).await;
+    let workers = [
+        gate.reached().await,
+        gate.reached().await,
+        gate.reached().await,
+    ];
+    let status = site.details(&id).await["status"].clone();
+    assert_eq!(status["tasks"], json!(["worker-0", "worker-1", "worker-2"]));
+    assert_eq!(
+        status["node_count_metrics"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()[1],
+        3
+    );
+    for index in 0..3 {
+        let reply = site
+            .client
+            .get(&format!(
+                "/training-jobs/{id}/tasks/worker-{index}/logs/preview"
+            ))
+            .await;
+        assert_eq!(
+            reply.json()["content"],
+            format!(
+                "{index} 3 {},{},{}\n",
+                address(&id, 0),
+                address(&id, 1),
+                address(&id, 2)
+            )
+        );
+    }
+    for worker in workers {
+        worker.let_through().await;
+    }
+    site.emulator.wait_for(&id, "Completed").await.unwrap();
+
+    let script = format!(
+        "{}import os\nif os.environ['VC_TASK_INDEX'] == '1': exit(7)\ngate()\n",
+        gate.python()
+    );
+    let mut job = site.script("one-fails", &script);
+    job["spec"]["resource"]["node_count"] = 2.into();
+    let id = site.run(&job).await;
+    assert_eq!(
+        site.details(&id).await["status"]["task_statuses"],
+        json!([{"task": "worker-1", "exit_code": 7, "message": "exit with 7"}])
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
+    for orderly in [true, false] {
+        let site = Site::start().await;
+        let gate = Gate::new().await;
+        let id = site
+            .create(&site.script("orphan", &family(&gate, "")))
+            .await;
+        let waiting = gate.reached().await;
+        let log = site.log(&id).await;
+        if orderly {
+            site.emulator.shutdown().await;
+            assert!(log.split_whitespace().all(|pid| !is_alive(pid)));
+        } else {
+            drop(site.emulator);
+        }
+        // When dropped, killed but not waited for.
+        waiting.wait_until_gone().await;
+    }
+}

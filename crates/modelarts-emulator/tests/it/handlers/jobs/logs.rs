@@ -1,0 +1,102 @@
+//! Logs that are longer than what is read of them at once.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use modelarts_emulator::{clock::ManualClock, jobs::RunnerKind, script::Script};
+use serde_json::{Value, json};
+
+use crate::support::{Reply, Site};
+
+/// More than two of the pieces in which a log is read.
+const LINES: usize = 60_000;
+
+fn lines(from: usize, to: usize) -> String {
+    (from..=to).map(|n| format!("line {n}\n")).collect()
+}
+
+#[tokio::test]
+async fn long_logs_are_given_whole_and_by_line() {
+    let site = Site::start().await;
+    let script = format!("for n in range(1, {LINES} + 1): print('line', n)\n");
+    let id = site.run(&site.script("long", &script)).await;
+    let all = lines(1, LINES);
+    assert!(all.len() > 600_000, "{}", all.len());
+
+    let path = format!("/training-jobs/{id}/tasks/worker-0/logs/url");
+    let url = site.client.get(&path).await.json()["obs_url"].clone();
+    let request = site.client.http.get(url.as_str().unwrap());
+    let whole = Reply::of(request.send().await.unwrap()).await;
+    assert_eq!(whole.headers["content-length"], all.len().to_string());
+    assert_eq!(whole.headers["content-type"], "text/plain; charset=utf-8");
+    assert!(whole.text == all, "{} bytes came", whole.text.len());
+
+    for (query, from, to) in [
+        ("", LINES - 49, LINES),
+        ("?lines=500&base_line=30000", 29_500, 29_999),
+        ("?lines=500&base_line=59000&order=asc", 59_001, 59_500),
+        ("?lines=500&base_line=59999&order=asc", LINES, LINES),
+        ("?lines=2&order=asc", 1, 2),
+    ] {
+        let path = format!("/training-jobs/{id}/logs/worker-0{query}");
+        let page = site.client.get(&path).await.json();
+        assert_eq!(page["start_line"], from.to_string(), "{query}");
+        assert_eq!(page["end_line"], to.to_string(), "{query}");
+        assert_eq!(page["lines"], to + 1 - from, "{query}");
+        assert_eq!(page["content"], lines(from, to), "{query}");
+    }
+}
+
+/// No more is given at once than in a preview: the lines that fit, or the beginning of one.
+#[tokio::test]
+async fn lines_that_do_not_fit_come_the_next_time() {
+    const MOST: usize = 5 * 1024 * 1024;
+    let site = Site::start().await;
+    let script = "print('short')\nprint('x' * (6 << 20))\nprint('end')\n";
+    let id = site.run(&site.script("wide", script)).await;
+    let page = async |query: &str| {
+        let path = format!("/training-jobs/{id}/logs/worker-0{query}");
+        let page: Value = site.client.get(&path).await.json();
+        let text = page["content"].as_str().unwrap().to_owned();
+        (page["start_line"].clone(), page["lines"].clone(), text)
+    };
+    let (start, lines, text) = page("?order=asc").await;
+    assert_eq!(
+        (start, lines, text.as_str()),
+        ("1".into(), 1.into(), "short\n")
+    );
+    let (start, lines, text) = page("?order=asc&base_line=1").await;
+    assert_eq!((start, lines, text.len()), ("2".into(), 1.into(), MOST));
+    let (start, lines, text) = page("?base_line=3").await;
+    assert_eq!((start, lines, text.len()), ("2".into(), 1.into(), MOST));
+    let (start, lines, text) = page("?order=asc&base_line=2").await;
+    assert_eq!(
+        (start, lines, text.as_str()),
+        ("3".into(), 1.into(), "end\n")
+    );
+}
+
+/// A running simulated job has each line once, whichever call reads it first.
+#[tokio::test]
+async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
+    let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});
+    let script = Script::from_json(&script.to_string()).unwrap();
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        builder
+            .clock(clock as _)
+            .runner(RunnerKind::Simulated(script))
+    })
+    .await;
+    let id = site.create(&site.script("simulated", "")).await;
+    site.emulator.advance(Duration::from_secs(10)).await;
+    assert_eq!(site.log(&id).await, "a\nb\n");
+    let path = format!("/training-jobs/{id}/logs/worker-0?order=asc");
+    let page = site.client.get(&path).await.json();
+    assert_eq!(page["content"], "a\nb\n");
+    let path = format!("/training-jobs/{id}/logs/worker-0?order=asc&base_line=1");
+    let page = site.client.get(&path).await.json();
+    assert_eq!(page["content"], "b\n");
+}

@@ -1,0 +1,5 @@
+//! Responses of the operations.
+
+mod api;
+mod collections;
+mod jobs;

@@ -1,0 +1,242 @@
+//! Copies that take long are interrupted, and leave no part of a file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{Timing, clock::ManualClock, jobs::RestartOn};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site, pass};
+
+const GB: u64 = 1 << 30;
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A large object, of which nothing is on the disk.
+fn big_file(site: &Site, key: &str, size: u64) {
+    site.put(key, "");
+    let path = site.emulator.obs_root().join(key);
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_len(size).unwrap();
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Waits until a file in the directory is being copied.
+async fn copying(directory: &Path) {
+    let is_copied = || {
+        let names = names(directory);
+        names.iter().any(|name| name.starts_with(".copying-"))
+    };
+    let copying = async {
+        while !is_copied() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let copying = tokio::time::timeout(PATIENCE, copying).await;
+    copying.expect("no file is being copied");
+}
+
+/// A job with gigabytes as its code, its input or its checkpoints, and where they are copied to.
+fn with_big(site: &Site, kind: &str) -> (Value, String) {
+    let mut job = site.script(kind, "raise SystemExit('it has run')");
+    let remote = json!({"obs": {"obs_url": format!("obs://bucket/{kind}/data/")}});
+    let place = match kind {
+        "code" => {
+            // More is refused.
+            big_file(site, "bucket/code/code/big", 5 * GB - 1024);
+            return (job, "user-job-dir/code".to_owned());
+        }
+        "input" => {
+            job["algorithm"]["inputs"] = json!([{"name": "data", "remote": remote}]);
+            "inputs/data_0"
+        }
+        _ => {
+            let output = json!({"name": "data", "prefetch_to_local": true, "remote": remote});
+            job["algorithm"]["outputs"] = json!([output]);
+            "outputs/data_0"
+        }
+    };
+    big_file(site, &format!("bucket/{kind}/data/big"), 8 * GB);
+    (job, place.to_owned())
+}
+
+#[tokio::test]
+async fn a_download_ends_with_a_request_to_stop() {
+    let site = Site::start().await;
+    let begun = async |name: &str, kind: &str| {
+        let (mut job, place) = with_big(&site, kind);
+        job["metadata"]["name"] = json!(name);
+        let id = site.create(&job).await;
+        let place = site.worker(&id).join("home/ma-user/modelarts").join(place);
+        copying(&place).await;
+        (id, place)
+    };
+    for kind in ["code", "input", "checkpoints"] {
+        let (id, place) = begun(kind, kind).await;
+        assert_eq!(site.terminate(&id).await.status, 202);
+        site.emulator.wait_until_settled(&id).await;
+        assert_eq!(site.phase(&id).await, "Terminated");
+        assert!(!names(&place).iter().any(|name| name != "train.py"));
+        assert_eq!(site.log(&id).await, "");
+    }
+    let (id, _) = begun("deleted", "input").await;
+    let path = format!("/training-jobs/{id}");
+    assert_eq!(site.client.delete(&path).await.status, 202);
+    site.emulator.wait_until_gone(&id).await;
+    assert!(!site.worker(&id).exists());
+
+    let (id, _) = begun("reset", "input").await;
+    let url = format!("{}/_emulator/reset", site.client.url);
+    let reset = site.client.http.post(url).send().await.unwrap();
+    assert_eq!(reset.status(), 204);
+    assert!(!site.worker(&id).exists());
+}
+
+#[tokio::test]
+async fn a_download_ends_with_the_emulator() {
+    for orderly in [true, false] {
+        let data = tempfile::tempdir().unwrap();
+        let site = Site::with(|builder| builder.data_dir(data.path())).await;
+        let (job, place) = with_big(&site, "input");
+        let id = site.create(&job).await;
+        let place = site.worker(&id).join("home/ma-user/modelarts").join(place);
+        copying(&place).await;
+        if orderly {
+            site.emulator.shutdown().await;
+        } else {
+            drop(site.emulator);
+            // Not waited for.
+            let interrupted = async {
+                while !names(&place).is_empty() {
+                    assert_ne!(names(&place), ["big"]);
+                    tokio::task::yield_now().await;
+                }
+            };
+            let interrupted = tokio::time::timeout(PATIENCE, interrupted).await;
+            interrupted.expect("it copies on");
+        }
+        assert_eq!(names(&place), [""; 0]);
+    }
+}
+
+/// A job whose output has 8 GB, and then is `rest`.
+fn making_big(site: &Site, name: &str, rest: &str) -> Value {
+    let script = format!(
+        "import os, sys\ndirectory = sys.argv[1].split('=')[1]\nopen(directory + '/a', 'w').write('small')\nopen(directory + '/big', 'w').close()\nos.truncate(directory + '/big', 8 << 30)\n{rest}"
+    );
+    let mut job = site.script(name, &script);
+    job["algorithm"]["outputs"] = json!([{
+        "name": "train_url",
+        "period": "20s",
+        "remote": {"obs": {"obs_url": format!("/bucket/{name}/out/")}},
+    }]);
+    job
+}
+
+/// The code is ended at once, also while its outputs are copied. What it has made is then copied for
+/// as long as the grace.
+#[tokio::test]
+async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _)).await;
+    let gate = Gate::new().await;
+    for (name, rest) in [("runs", gate.python() + "gate()"), ("ended", String::new())] {
+        let id = site.create(&making_big(&site, name, &rest)).await;
+        let out = site.emulator.obs_root().join(format!("bucket/{name}/out"));
+        let running = if name == "runs" {
+            let waiting = gate.reached().await;
+            clock.advance(Duration::from_secs(20));
+            Some(waiting)
+        } else {
+            None
+        };
+        copying(&out).await;
+        assert_eq!(site.terminate(&id).await.status, 202);
+        if let Some(running) = running {
+            running.wait_until_gone().await;
+        }
+        let graces = async {
+            loop {
+                pass(&clock, Timing::instant().grace).await;
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = site.emulator.wait_until_settled(&id) => {}
+            () = graces => {}
+        }
+        assert_eq!(site.phase(&id).await, "Terminated");
+        assert_eq!(names(&out), ["a"]);
+        assert_eq!(
+            site.log(&id).await,
+            "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+        );
+    }
+}
+
+/// The outputs of a job are copied again when it runs again. A request to stop at that moment gives it
+/// one grace, and not another one for the end of the job.
+#[tokio::test]
+async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
+    let clock = Arc::new(ManualClock::at(SystemTime::now()));
+    let site = Site::with(|builder| {
+        let builder = builder.clock(Arc::clone(&clock) as _);
+        builder.restart_on(RestartOn::AnyFailure)
+    })
+    .await;
+    let mut job = making_big(&site, "again", "raise SystemExit(1)");
+    job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "2"});
+    let id = site.create(&job).await;
+    let out = site.emulator.obs_root().join("bucket/again/out");
+    copying(&out).await;
+    assert_eq!(site.terminate(&id).await.status, 202);
+    pass(&clock, Timing::instant().grace).await;
+    let settled = site.emulator.wait_until_settled(&id);
+    let settled = tokio::time::timeout(PATIENCE, settled).await;
+    assert!(settled.is_ok(), "it waits for another grace");
+    let messages = site.messages(&id).await;
+    let uploads = messages.iter().filter(|text| text.ends_with("Uploading."));
+    assert_eq!(uploads.count(), 1, "{messages:#?}");
+    assert_eq!(site.phase(&id).await, "Terminated");
+    assert_eq!(names(&out), ["a"]);
+    assert_eq!(
+        site.log(&id).await,
+        "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+    );
+}
+
+/// A job whose outputs are not all there has not ended: the next emulator runs it again.
+#[tokio::test]
+async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again() {
+    let (data, obs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut timing = Timing::instant();
+    timing.grace = Duration::ZERO;
+    let start = || {
+        Site::with(|builder| {
+            let builder = builder.data_dir(data.path()).obs_root(obs.path());
+            builder.timing(timing.clone())
+        })
+    };
+    let site = start().await;
+    let id = site.create(&making_big(&site, "cut", "")).await;
+    let out = site.emulator.obs_root().join("bucket/cut/out");
+    copying(&out).await;
+    site.emulator.shutdown().await;
+    assert_eq!(names(&out), ["a"]);
+    let site = start().await;
+    copying(&out).await;
+    let details = site.details(&id).await;
+    assert_eq!(details["status"]["phase"], "Running");
+    let first = &details["status"]["running_records"][0];
+    assert_eq!(first["end_reason"], "node fault");
+}

@@ -1,0 +1,35 @@
+//! A job whose log has no end.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::Site;
+
+/// It writes faster than anybody reads. The timeout is there for the case that nobody answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_never_stops_talking_is_previewed_and_stopped() {
+    let site = Site::with(|builder| builder.log_cap(1000)).await;
+    let mut job = site.script("talks", "");
+    job["algorithm"] = json!({"engine": {"image_url": "org/image:1"}, "command": "yes"});
+    job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/talks/logs/"});
+    let id = site.create(&job).await;
+    let talk = async {
+        while !site
+            .log(&id)
+            .await
+            .contains("log length overflow(max:1000;")
+        {}
+        assert_eq!(site.phase(&id).await, "Running");
+        site.terminate(&id).await;
+        site.emulator.wait_until_settled(&id).await;
+    };
+    let talked = tokio::time::timeout(Duration::from_secs(60), talk).await;
+    assert!(talked.is_ok(), "no answer");
+    assert_eq!(site.phase(&id).await, "Terminated");
+    let log = site.log(&id).await;
+    assert!(
+        log.starts_with(&"y\n".repeat(500)) && log.len() < 1200,
+        "{log}"
+    );
+}

@@ -1,0 +1,8 @@
+//! Processes and scripts of jobs, with their files and logs.
+
+mod copies;
+mod endless_log;
+mod escaped_processes;
+mod packages;
+mod simulated;
+mod storage;

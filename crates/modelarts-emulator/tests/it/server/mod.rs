@@ -1,0 +1,5 @@
+//! Routes beside the operations, faults, and protection against web pages.
+
+mod admin;
+mod faults;
+mod safety;

@@ -1,0 +1,376 @@
+//! What was acknowledged survives the death of the emulator.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use modelarts_emulator::{
+    Emulator, Timing,
+    clock::ManualClock,
+    jobs::RunnerKind,
+    pools::{Pool, PoolKind},
+    script::Script,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site};
+
+/// A site on the directories of another, which ends.
+async fn again(site: Site, data: &Path) -> Site {
+    let obs = site.emulator.obs_root().to_owned();
+    drop(site);
+    Site::with(|builder| builder.data_dir(data).obs_root(obs)).await
+}
+
+#[tokio::test]
+async fn jobs_go_on_where_the_last_emulator_left_them() {
+    let data = tempfile::tempdir().unwrap();
+    let obs = tempfile::tempdir().unwrap();
+    let first = Site::with(|builder| builder.data_dir(data.path()).obs_root(obs.path())).await;
+    let gate = Gate::new().await;
+    let done = first.run(&first.script("done", "print('kept')")).await;
+    let before = first.details(&done).await;
+    let events = first.messages(&done).await;
+    let running = first
+        .create(&first.script("running", &(gate.python() + "gate()")))
+        .await;
+    let _waiting = gate.reached().await;
+    let project = first.client.project_id.clone();
+    let second = again(first, data.path()).await;
+    assert_eq!(second.client.project_id, project);
+    assert_eq!(second.details(&done).await, before);
+    assert_eq!(second.messages(&done).await, events);
+    assert_eq!(second.log(&done).await, "kept\n");
+    // It runs again, as after the fault of a node.
+    gate.reached().await.let_through().await;
+    second
+        .emulator
+        .wait_for(&running, "Completed")
+        .await
+        .unwrap();
+    let status = second.details(&running).await["status"].clone();
+    let records = status["running_records"].as_array().unwrap();
+    assert_eq!(records.len(), 2);
+    assert_eq!(records[0]["end_reason"], "node fault");
+    assert_eq!(records[0]["end_recover"], "job_reschedule_with_taint");
+    assert_eq!(records[1]["end_reason"], "job completed");
+    // A deletion that was acknowledged is one.
+    second
+        .client
+        .delete(&format!("/training-jobs/{done}"))
+        .await;
+    second.emulator.wait_until_gone(&done).await;
+    let third = again(second, data.path()).await;
+    let reply = third.client.get(&format!("/training-jobs/{done}")).await;
+    assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));
+}
+
+#[tokio::test]
+async fn without_a_directory_nothing_is_kept() {
+    let emulator = Emulator::builder()
+        .timing(Timing::instant())
+        .start()
+        .await
+        .unwrap();
+    assert!(!emulator.data_dir().join("state.sqlite3").exists());
+}
+
+/// Data directories of earlier versions, and of this one, so that the next one reads it.
+#[tokio::test]
+async fn data_directories_of_earlier_layouts_are_read() {
+    for (layout, sql) in [
+        (1, include_str!("../../layouts/1.sql")),
+        (2, include_str!("../../layouts/2.sql")),
+    ] {
+        let data = tempfile::tempdir().unwrap();
+        let state = rusqlite::Connection::open(data.path().join("state.sqlite3")).unwrap();
+        state.execute_batch(sql).unwrap();
+        drop(state);
+        let site = Site::with(|builder| {
+            let builder = builder.data_dir(data.path()).project_id("p");
+            builder.public_nodes(2)
+        })
+        .await;
+        let list = site.client.post("/training-job-searches", &json!({})).await;
+        let list = list.json();
+        let jobs = list["items"].as_array().unwrap();
+        let text = |job: &Value, place: &str| job.pointer(place).unwrap().to_string();
+        let told: Vec<[String; 2]> = jobs
+            .iter()
+            .map(|job| [text(job, "/metadata/name"), text(job, "/status/phase")])
+            .collect();
+        assert_eq!(
+            told,
+            [
+                [r#""waits""#, r#""Pending""#],
+                [r#""search""#, r#""Completed""#],
+                [r#""plain""#, r#""Completed""#],
+            ],
+            "layout {layout}"
+        );
+        let id = |at: usize| jobs[at]["metadata"]["id"].as_str().unwrap();
+        let get = async |path: String| site.client.get(&path).await.json();
+        let trials = get(format!("/training-jobs/{}/autosearch-trials", id(1))).await;
+        let rewards: Vec<&Value> = trials["items"]["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|trial| &trial[8])
+            .collect();
+        assert_eq!(
+            rewards,
+            [
+                "6.570395114166052",
+                "5.346159873685892",
+                "3.451035575822265"
+            ],
+            "layout {layout}"
+        );
+        let tags = get(format!("/modelarts-training-job/{}/tags", id(2))).await;
+        assert_eq!(tags["tags"], json!([{"key": "team", "value": "blue"}]));
+        assert_eq!(site.messages(id(2)).await.len(), 15, "layout {layout}");
+    }
+}
+
+/// What is not a job is kept as well.
+#[tokio::test]
+async fn everything_else_is_kept_too() {
+    let data = tempfile::tempdir().unwrap();
+    let obs = tempfile::tempdir().unwrap();
+    let first = Site::with(|builder| {
+        builder
+            .data_dir(data.path())
+            .obs_root(obs.path())
+            .password("p")
+    })
+    .await;
+    let id = first.run(&first.script("tagged", "print('ran')")).await;
+    let job = format!("/training-jobs/{id}");
+    let tags = json!({"tags": [{"key": "team", "value": "blue"}]});
+    let tagged = first
+        .client
+        .post(&format!("/modelarts-training-job/{id}/tags/create"), &tags)
+        .await;
+    assert_eq!(tagged.status, 204);
+    let body = json!({
+        "metadata": {"name": "kept"},
+        "job_config": {
+            "code_dir": "obs://bucket/tagged/code/",
+            "boot_file": "obs://bucket/tagged/code/train.py",
+            "engine": {"engine_id": "pytorch-cp36-1.3.0"},
+        },
+    });
+    let algorithm = first.client.post("/algorithms", &body).await;
+    assert_eq!(algorithm.status, 201, "{}", algorithm.text);
+    let body = json!({"metadata": {"name": "kept"}});
+    let experiment = first.client.post("/training-experiments", &body).await;
+    assert_eq!(experiment.status, 201, "{}", experiment.text);
+    let quotas = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
+    let changed = first
+        .client
+        .send(
+            reqwest::Method::PUT,
+            "/training-quotas",
+            quotas.to_string().into_bytes(),
+        )
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let login = json!({"auth": {
+        "identity": {
+            "methods": ["password"],
+            "password": {"user": {"name": "emulator", "password": "p"}},
+        },
+        "scope": {"project": {"id": first.client.project_id}},
+    }});
+    let url = format!("{}/v3/auth/tokens", first.client.url);
+    let login = first.client.http.post(url).body(login.to_string()).send();
+    let token = login.await.unwrap().headers()["x-subject-token"].clone();
+
+    let places = [
+        job.clone(),
+        format!("/modelarts-training-job/{id}/tags"),
+        format!("{job}/events"),
+        format!(
+            "/algorithms/{}",
+            algorithm.json()["metadata"]["id"].as_str().unwrap()
+        ),
+        format!(
+            "/training-experiments/{}",
+            experiment.json()["metadata"]["id"].as_str().unwrap()
+        ),
+        "/training-quotas".to_owned(),
+    ];
+    let mut before = Vec::new();
+    for place in &places {
+        let reply = first.client.get(place).await;
+        assert!(reply.status.is_success(), "{place}: {}", reply.text);
+        before.push(reply.text);
+    }
+    let second = again(first, data.path()).await;
+    for (place, before) in places.iter().zip(before) {
+        assert_eq!(second.client.get(place).await.text, before, "{place}");
+    }
+    let url = format!("{}/v2/{}{job}", second.client.url, second.client.project_id);
+    let by_token = second.client.http.get(url).header("x-auth-token", token);
+    assert_eq!(by_token.send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
+    let data = tempfile::tempdir().unwrap();
+    let first = Site::with(|builder| builder.data_dir(data.path())).await;
+    let gate = Gate::new().await;
+    let id = first
+        .create(&first.script("running", &(gate.python() + "gate()")))
+        .await;
+    let waiting = gate.reached().await;
+    let error = Emulator::builder().data_dir(data.path()).start().await;
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "cannot use state.sqlite3 in the data directory: another emulator runs on it: end that one, or choose another data directory"
+    );
+    waiting.let_through().await;
+    first.emulator.wait_for(&id, "Completed").await.unwrap();
+}
+
+/// Simulated jobs on a clock that stands still, in one pool with one node.
+struct Hours {
+    data: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    script: Script,
+}
+
+impl Hours {
+    fn new(script: &Value) -> Self {
+        Self {
+            data: tempfile::tempdir().unwrap(),
+            clock: Arc::new(ManualClock::at(SystemTime::now())),
+            script: Script::from_json(&script.to_string()).unwrap(),
+        }
+    }
+
+    /// The next emulator on the same directory, at the same time.
+    async fn start(&self) -> Site {
+        self.start_with("one").await
+    }
+
+    async fn start_with(&self, pool: &str) -> Site {
+        Site::with(|builder| {
+            builder
+                .data_dir(self.data.path().join("data"))
+                .obs_root(self.data.path().join("obs"))
+                .clock(Arc::clone(&self.clock) as _)
+                .runner(RunnerKind::Simulated(self.script.clone()))
+                .pool(Pool::new(pool, PoolKind::Cpu, 1))
+                .token("t")
+        })
+        .await
+    }
+}
+
+async fn minutes(site: &Site, minutes: u64) {
+    let time = Duration::from_secs(60 * minutes);
+    assert!(site.emulator.advance(time).await);
+}
+
+/// By token, because signatures would be too old.
+async fn by_token(site: &Site, below: &str, body: Option<&Value>) -> Value {
+    let (url, project) = (site.emulator.url(), site.emulator.project_id());
+    let url = format!("{url}/v2/{project}/training-jobs{below}");
+    let request = match body {
+        None => site.client.http.get(url),
+        Some(body) => site.client.http.post(url).body(body.to_string()),
+    };
+    let answer = request.header("x-auth-token", "t").send().await.unwrap();
+    serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+}
+
+async fn queue(site: &Site, name: &str, priority: u32, annotations: Value) -> String {
+    let mut job = site.script(name, "");
+    job["metadata"]["annotations"] = annotations;
+    job["spec"] = json!({
+        "resource": {"pool_id": "one"},
+        "schedule_policy": {"priority": priority},
+    });
+    let created = by_token(site, "", Some(&job)).await;
+    let id = created["metadata"]["id"].as_str();
+    id.unwrap_or_else(|| panic!("{created}")).to_owned()
+}
+
+async fn phases(site: &Site, ids: &[&str]) -> Vec<String> {
+    let mut phases = Vec::new();
+    for id in ids {
+        let job = by_token(site, &format!("/{id}"), None).await;
+        phases.push(job["status"]["phase"].as_str().unwrap().to_owned());
+    }
+    phases
+}
+
+/// Who has only waited waits on in its place, however long, and does not go before others.
+#[tokio::test]
+async fn jobs_that_never_ran_wait_on_after_a_restart() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
+    let first = hours.start().await;
+    let runs = queue(&first, "runs", 1, json!({})).await;
+    let early = queue(&first, "early", 1, json!({})).await;
+    let late = queue(&first, "late", 1, json!({})).await;
+    minutes(&first, 1).await;
+    drop(first);
+    let second = hours.start().await;
+    let urgent = queue(&second, "urgent", 2, json!({})).await;
+    let all = [&runs, &urgent, &early, &late].map(String::as_str);
+    for at in 0..all.len() {
+        // More than a job that runs again would wait; the first has begun anew.
+        minutes(&second, 31).await;
+        let mut expected = vec!["Pending"; all.len()];
+        expected[..at].fill("Completed");
+        expected[at] = "Running";
+        assert_eq!(phases(&second, &all).await, expected);
+        minutes(&second, 29).await;
+    }
+    assert_eq!(phases(&second, &all).await, ["Completed"; 4]);
+}
+
+/// What an earlier emulator has used of the retries stays used.
+#[tokio::test]
+async fn retries_are_counted_over_a_restart() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 60, "exit_code": 1}]}));
+    let first = hours.start().await;
+    let retries = json!({"fault-tolerance/job-retry-num": "2"});
+    let id = queue(&first, "fails", 1, retries).await;
+    // Half a minute into the second run.
+    assert!(first.emulator.advance(Duration::from_secs(90)).await);
+    drop(first);
+    let second = hours.start().await;
+    minutes(&second, 10).await;
+    let job = by_token(&second, &format!("/{id}"), None).await;
+    assert_eq!(job["status"]["phase"], "Failed");
+    let records = job["status"]["running_records"].as_array().unwrap();
+    let reasons: Vec<&str> = records
+        .iter()
+        .map(|record| record["end_reason"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        reasons,
+        ["exit with 1", "node fault", "exit with 1", "exit with 1"]
+    );
+}
+
+/// They do not run elsewhere instead.
+#[tokio::test]
+async fn jobs_whose_pool_has_gone_fail() {
+    let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
+    let first = hours.start().await;
+    let runs = queue(&first, "runs", 1, json!({})).await;
+    let waits = queue(&first, "waits", 1, json!({})).await;
+    minutes(&first, 1).await;
+    drop(first);
+    let second = hours.start_with("other").await;
+    minutes(&second, 1).await;
+    assert_eq!(phases(&second, &[&runs, &waits]).await, ["Failed"; 2]);
+    for id in [&runs, &waits] {
+        let events = by_token(&second, &format!("/{id}/events?limit=100"), None).await;
+        let mut events = events["events"].as_array().unwrap().iter();
+        assert!(events.any(|event| event["message"] == "Failed to be queued."));
+    }
+}

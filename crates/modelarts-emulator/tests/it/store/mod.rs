@@ -1,0 +1,3 @@
+//! The database of an emulator.
+
+mod durability;

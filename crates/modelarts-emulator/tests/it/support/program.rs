@@ -1,0 +1,62 @@
+//! The program `modelarts-emulator serve`, started by a test.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::support::{Client, http};
+
+pub(crate) struct Program {
+    pub(crate) child: Child,
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) client: Client,
+}
+
+/// A program that keeps everything in `place`.
+pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
+    serve_with(place, &[]).await
+}
+
+/// With more flags.
+pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
+        .arg("--data-dir")
+        .arg(place.join("data"))
+        .arg("--obs-root")
+        .arg(place.join("obs"))
+        .args(flags)
+        .env("A_SECRET_OF_THE_USER", "do-not-tell")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).await.unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let fields: Vec<&str> = ready
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(fields.len(), 4, "{fields:?}");
+    let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+    let client = Client {
+        http: http(),
+        url: text("url"),
+        project_id: text("project_id"),
+        access_key: text("access_key"),
+        secret_key: text("secret_key"),
+        checks: true,
+    };
+    Program {
+        child,
+        stdout,
+        client,
+    }
+}
