@@ -26,7 +26,7 @@ use crate::{
     scheduler::Scheduler,
     store::JobStore,
     traffic::{faults::Faults, observer::Observer, request_log::RequestLog},
-    validation::Offer,
+    validation::creation::Offer,
 };
 
 /// The emulator without its socket.

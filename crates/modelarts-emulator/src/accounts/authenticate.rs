@@ -10,7 +10,7 @@ use crate::{
         signature::{self, Claim, Head, Refusal},
     },
     api::error::ApiError,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     state::EmulatorState,
 };
 

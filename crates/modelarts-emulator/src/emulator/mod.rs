@@ -28,6 +28,7 @@ use crate::{
     },
     files::confined_dir::ConfinedDir,
     job::{
+        Job,
         event::Wording,
         state::{RestartOn, StopReason},
     },
@@ -40,13 +41,13 @@ use crate::{
     scheduler::Scheduler,
     server::{self, host_guard, router},
     state::{EmulatorState, Parts},
-    store::{Job, JobStore},
+    store::JobStore,
     traffic::{
         faults::Faults,
         observer::{Exchange, Observer},
         request_log::{LoggedRequest, RequestLog},
     },
-    validation::Offer,
+    validation::creation::Offer,
 };
 
 /// A running emulator.
@@ -145,7 +146,7 @@ impl Emulator {
         self.core.counts.all()
     }
 
-    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns when the
+    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::manual::ManualClock), and returns when the
     /// jobs have done all that was due. On the way it stops wherever something is due, so that
     /// everything happens at its own time: hours of simulated jobs pass in one call. What
     /// processes do takes real time, and no clock waits for it. False if the clock cannot be

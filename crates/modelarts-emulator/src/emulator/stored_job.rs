@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{emulator::Emulator, runner::Worker};
+use crate::{emulator::Emulator, job::worker::Worker};
 
 /// A job as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,17 +8,17 @@ use tokio::sync::watch;
 
 use crate::{
     catalog::quirks::{AutoStopped, Preempted},
-    clock::{Sleep, Timestamp},
+    clock::{Sleep, timestamp::Timestamp},
     execution::copies::GraceEnd,
     job::{
+        Job, RecordEnd, TaskFailure,
         event::EventKind,
         request::JobRequest,
-        state::{RestartOn, State, StopReason},
+        state::{JobState, RestartOn, StopReason},
+        worker::Worker,
     },
-    runner::Worker,
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
-    store::{Job, RecordEnd, TaskFailure},
 };
 
 /// How a run of a job ended, before an event says so.
@@ -109,7 +109,7 @@ pub(crate) async fn drive(core: Arc<EmulatorState>, id: String, place: QueueSlot
     };
     let mut restarts = Restarts::of(&driver.request, core.restart_on, used);
     let mut round = Round {
-        new: state == State::Creating,
+        new: state == JobState::Creating,
         again: ran,
     };
     let ending = loop {
@@ -190,7 +190,7 @@ impl Driver {
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
                 return Ok(Ending::PrepareTimedOut);
             }
-            self.advance(State::Queuing, EventKind::Queuing)?;
+            self.advance(JobState::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
         if !self.nodes(round.again).await? {
@@ -200,7 +200,7 @@ impl Driver {
             return Ok(ending);
         }
         self.pause(timing.starting).await?;
-        self.advance(State::Running, EventKind::Running)?;
+        self.advance(JobState::Running, EventKind::Running)?;
         if !self.timed
             && let Some(limit) = self.request.auto_stop()
         {
@@ -279,7 +279,7 @@ impl Driver {
         }
         let now = self.now();
         let back = self.core.store.update(&self.id, |job| {
-            let queued = job.state == State::Queuing || job.advance(State::Queuing, now);
+            let queued = job.state == JobState::Queuing || job.advance(JobState::Queuing, now);
             if job.stop_reason().is_some() || !queued {
                 return false;
             }
@@ -334,30 +334,33 @@ impl Driver {
             self.clear_scratch().await;
         }
         let (mut state, kind) = match &ending {
-            Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
+            Ending::Exited(None) => (JobState::Completed, Some(EventKind::Completed)),
             Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
                 self.settle(timing.after_upload).await;
                 self.terminate_job();
-                (State::Failed, Some(EventKind::Failed))
+                (JobState::Failed, Some(EventKind::Failed))
             }
             Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
                 let cause = cause.clone();
-                (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
+                (
+                    JobState::CreateFailed,
+                    Some(EventKind::CreateFailed { cause }),
+                )
             }
-            Ending::PrepareTimedOut => (State::CreateFailed, Some(EventKind::PrepareTimedOut)),
-            Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
+            Ending::PrepareTimedOut => (JobState::CreateFailed, Some(EventKind::PrepareTimedOut)),
+            Ending::NoNodes => (JobState::Failed, Some(EventKind::QueueFailed)),
             // If it was asked to stop at the same moment, that is seen below.
-            Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
+            Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
                 let state = match self.core.choices.auto_stopped {
-                    AutoStopped::Terminated => State::Terminated,
-                    AutoStopped::Failed => State::Failed,
+                    AutoStopped::Terminated => JobState::Terminated,
+                    AutoStopped::Failed => JobState::Failed,
                 };
                 (state, stop_event(*why))
             }
-            Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
+            Ending::Stopped(why, _) => (JobState::Terminated, stop_event(*why)),
         };
-        if state != State::CreateFailed {
+        if state != JobState::CreateFailed {
             self.settle(timing.finishing).await;
         }
         self.place = None;
@@ -365,8 +368,8 @@ impl Driver {
         self.core.store.update(&self.id, |job| {
             let mut kind = kind;
             // Terminated by somebody while the outputs were on their way.
-            if job.state == State::Terminating {
-                state = State::Terminated;
+            if job.state == JobState::Terminating {
+                state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
             }
             if let Some(record) = job.records.last_mut()
@@ -374,7 +377,7 @@ impl Driver {
             {
                 record.end = Some(record_end(&ending, now));
             }
-            if let (State::Failed, Ending::Exited(failure)) = (state, &ending) {
+            if let (JobState::Failed, Ending::Exited(failure)) = (state, &ending) {
                 job.failure.clone_from(failure);
             }
             if let Some(kind) = kind {
@@ -396,7 +399,7 @@ impl Driver {
     }
 
     /// Moves on and says so, unless somebody has asked to stop.
-    fn advance(&self, state: State, kind: EventKind) -> Result<(), StopReason> {
+    fn advance(&self, state: JobState, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
         let advanced = self.core.store.update(&self.id, |job| {
             let advanced = job.advance(state, now);

@@ -10,8 +10,7 @@ use crate::{
         copies::Limit,
         driver::{Driver, Ending},
     },
-    job::event::EventKind,
-    runner::Worker,
+    job::{event::EventKind, worker::Worker},
 };
 
 impl Driver {

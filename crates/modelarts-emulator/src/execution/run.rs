@@ -10,15 +10,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::quirks::AutoStopped,
-    clock::{Sleep, Timestamp},
+    clock::{Sleep, timestamp::Timestamp},
     execution::driver::{Driver, Ending, asked_to_stop},
     job::{
+        RecordEnd, RunningRecord, TaskFailure,
         event::EventKind,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
+        worker::Worker,
     },
     metrics::usage::Usage,
-    runner::{Exit, Run, Worker},
-    store::{RecordEnd, RunningRecord, TaskFailure},
+    runner::{Exit, Run},
 };
 
 /// How often logs are copied to where the job wants them kept: the period that a line of the
@@ -200,7 +201,7 @@ impl Driver {
             && self.core.choices.auto_stopped == AutoStopped::Failed;
         self.core.store.update(&self.id, |job| {
             if !fails {
-                job.advance(State::Terminating, now);
+                job.advance(JobState::Terminating, now);
             }
             job.ask_to_stop(why);
         });

@@ -10,18 +10,18 @@ use uuid::Uuid;
 
 use crate::{
     accounts::User,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::driver,
     job::{
+        Job, RecordEnd, TaskFailure,
         event::{Event, EventKind, Level, Source},
         request::JobRequest,
-        state::{PHASES, State},
+        state::{JobState, PHASES},
+        worker::Worker,
     },
-    metrics::SERIES,
-    runner::Worker,
+    metrics::series::SERIES,
     state::EmulatorState,
-    store::{Job, RecordEnd, TaskFailure},
-    validation::{self, Creation},
+    validation::{self, creation::Creation},
 };
 
 /// Jobs to put there; read from JSON by [`Seeds::from_json`].
@@ -411,15 +411,15 @@ impl Seed {
         };
         let mut way = true;
         if phase == "Abnormal" {
-            way = job.advance(State::CreateFailed, ended);
+            way = job.advance(JobState::CreateFailed, ended);
             let cause = "seeded".to_owned();
             job.note(EventKind::CreateFailed { cause }, ended);
         } else if phase != "Creating" {
-            way = job.advance(State::Queuing, created);
+            way = job.advance(JobState::Queuing, created);
             job.note(EventKind::Queuing, created);
         }
         if let Some(started) = started {
-            way &= job.advance(State::Running, started);
+            way &= job.advance(JobState::Running, started);
             job.note(EventKind::Running, started);
             for task in tasks.clone() {
                 job.note(EventKind::TaskStarted { task }, started);
@@ -432,7 +432,7 @@ impl Seed {
         }
         let last = match phase {
             "Completed" => Some((
-                State::Completed,
+                JobState::Completed,
                 EventKind::Completed,
                 "job completed".into(),
             )),
@@ -440,13 +440,13 @@ impl Seed {
                 let task = self.task.clone().unwrap_or_else(|| "worker-0".to_owned());
                 job.failure = Some(TaskFailure { task, exit_code });
                 let reason = format!("exit with {exit_code}");
-                Some((State::Failed, EventKind::Failed, reason))
+                Some((JobState::Failed, EventKind::Failed, reason))
             }
             "Terminating" | "Terminated" => {
-                way &= job.advance(State::Terminating, started.unwrap_or(created));
+                way &= job.advance(JobState::Terminating, started.unwrap_or(created));
                 let reason = format!("exit with {exit_code}");
                 (phase == "Terminated").then_some((
-                    State::Terminated,
+                    JobState::Terminated,
                     EventKind::StoppedByUser,
                     reason,
                 ))

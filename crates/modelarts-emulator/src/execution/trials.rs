@@ -17,15 +17,17 @@ use crate::{
         importance_chart,
     },
     job::{
+        Job, TaskFailure,
         event::EventKind,
         request::{JobRequest, Parameter},
         state::StopReason,
+        worker::Worker,
     },
-    logs::stream::LOG_CHUNK,
-    runner::{Exit, Worker},
-    store::{Job, TaskFailure},
+    logs::LOG_CHUNK,
+    runner::Exit,
     tuning::{
-        Known, Point, Searcher, Tuning,
+        search::{Known, Point, Searcher},
+        settings::Tuning,
         trial::{Scraper, Trial, TrialStatus},
     },
 };

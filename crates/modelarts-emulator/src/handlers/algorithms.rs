@@ -13,8 +13,12 @@ use crate::{
         naming,
     },
     validation::{
-        self, Creation,
-        fields::{Fate, Line, Need, Type},
+        self, body_shape,
+        creation::Creation,
+        fields::{
+            field_spec::{Fate, Line, Need, Type},
+            ignored,
+        },
     },
 };
 
@@ -90,7 +94,7 @@ pub(crate) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiErr
 }
 
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
-    validation::against(FIELDS, body)?;
+    body_shape::against(FIELDS, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
             .iter()
@@ -171,7 +175,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &validation::visible_of(FIELDS, body);
+    let body = &ignored::visible_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -225,7 +229,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &body, call.core.terms.strict)?;
+    let ignored = ignored::ignored_of(FIELDS, &body, call.core.terms.strict)?;
     let id = call.core.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -265,7 +269,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &given, call.core.terms.strict)?;
+    let ignored = ignored::ignored_of(FIELDS, &given, call.core.terms.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }

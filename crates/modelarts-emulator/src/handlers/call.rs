@@ -9,10 +9,9 @@ use serde_json::Value;
 use crate::{
     accounts::User,
     api::{error::ApiError, query::decode, response::ApiResponse},
-    clock::Timestamp,
-    job::event_language::Language,
+    clock::timestamp::Timestamp,
+    job::{Job, event_language::Language},
     state::EmulatorState,
-    store::Job,
 };
 
 /// What an operation gets to know.

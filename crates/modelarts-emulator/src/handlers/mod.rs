@@ -16,7 +16,7 @@ use crate::{
     api::response::ApiResponse,
     catalog::operations::Operation,
     handlers::call::{ApiCall, ApiResult},
-    validation,
+    validation::fields::ignored,
 };
 
 /// Executes an operation.
@@ -80,10 +80,10 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
 
 /// An answer that names the fields of the request without an effect.
 fn naming(answer: ApiResponse, ignored: &BTreeSet<String>) -> ApiResponse {
-    match validation::ignored_header(ignored) {
+    match ignored::header(ignored) {
         Some(fields) => {
             tracing::warn!(?fields, "the request has fields without an effect here");
-            answer.header(HeaderName::from_static(validation::IGNORED), fields)
+            answer.header(HeaderName::from_static(ignored::HEADER), fields)
         }
         None => answer,
     }

@@ -11,7 +11,7 @@ use crate::{
         container_path::{self, ContainerPath, MA_MOUNT_PATH},
         obs_path::ObsPath,
     },
-    validation::hides_platform,
+    validation::volumes::hides_platform,
 };
 
 /// An input or an output.

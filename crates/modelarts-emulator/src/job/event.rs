@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Timestamp;
+use crate::clock::timestamp::Timestamp;
 
 /// Which of two documented texts an event gets where the documents disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

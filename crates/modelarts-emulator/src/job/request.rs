@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub(crate) use crate::job::channel::{Access, Channel, DataSource, Volume};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::{engines::Engine, flavors::Flavor},
@@ -17,12 +16,9 @@ use crate::{
         container_path::{ContainerPath, DEFAULT_LOCAL_CODE_DIR},
         obs_path::ObsPath,
     },
-    job::{
-        channel::{channels, volumes},
-        roles,
-    },
-    tuning::Tuning,
-    validation::{self, Annotations},
+    job::channel::{Channel, Volume, channels, volumes},
+    tuning::settings::Tuning,
+    validation::{annotations::Annotations, creation::tuned, fields::ignored::idle_start},
 };
 
 /// `spec.runtime_type` of a job whose request does not say.
@@ -117,20 +113,13 @@ pub(crate) struct Retry {
 }
 
 impl JobRequest {
-    /// Reads a body that the rules have passed.
-    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
+    /// Reads a body without `tasks` that the rules have passed. [`JobRequest::read`] takes any.
+    pub(super) fn read_ordinary(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
-        let kind = body.required("kind")?.text()?;
-        if !["job", "hetero_job"].contains(&kind) {
-            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
-        }
-        if !body.items_of("tasks")?.is_empty() {
-            return roles::read(given);
-        }
         let metadata = body.required("metadata")?;
         let none = Value::Object(Map::new());
         let algorithm = match body.get("algorithm")? {
-            None if validation::tuned(&given).is_some() => JsonField::root(&none),
+            None if tuned(&given).is_some() => JsonField::root(&none),
             _ => body.required("algorithm")?,
         };
         let spec = body.required("spec")?;
@@ -314,7 +303,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
     let code_dir = obs_member(algorithm, "code_dir")?;
     let command = algorithm.text_of("command")?;
     let start = match obs_member(algorithm, "boot_file")? {
-        Some(file) if validation::idle_start(given) != Some("boot_file") => {
+        Some(file) if idle_start(given) != Some("boot_file") => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));
@@ -323,7 +312,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
-            None if validation::tuned(given).is_some() => Start::FineTuning,
+            None if tuned(given).is_some() => Start::FineTuning,
             None => return Err(ApiError::command_and_image()),
         },
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum JobState {
     Creating,
     Queuing,
     Running,
@@ -17,7 +17,7 @@ pub(crate) enum State {
     CreateFailed,
 }
 
-impl State {
+impl JobState {
     pub(crate) const fn phase(self) -> &'static str {
         match self {
             Self::Creating => "Creating",
@@ -133,15 +133,15 @@ impl StopReason {
 mod tests {
     use super::*;
 
-    const ALL: [State; 8] = [
-        State::Creating,
-        State::Queuing,
-        State::Running,
-        State::Terminating,
-        State::Completed,
-        State::Failed,
-        State::Terminated,
-        State::CreateFailed,
+    const ALL: [JobState; 8] = [
+        JobState::Creating,
+        JobState::Queuing,
+        JobState::Running,
+        JobState::Terminating,
+        JobState::Completed,
+        JobState::Failed,
+        JobState::Terminated,
+        JobState::CreateFailed,
     ];
 
     #[test]
@@ -155,14 +155,14 @@ mod tests {
             assert!(PHASES.contains(&state.phase()));
             assert_eq!(
                 state.may_be_terminated(),
-                state.may_become(State::Terminating)
+                state.may_become(JobState::Terminating)
             );
         }
     }
 
     #[test]
     fn every_state_can_be_reached() {
-        let mut reached = vec![State::Creating];
+        let mut reached = vec![JobState::Creating];
         while let Some(next) = ALL
             .iter()
             .find(|next| !reached.contains(next) && reached.iter().any(|s| s.may_become(**next)))

@@ -3,17 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     files::obs_path::ObsPath,
     job::{
+        Job,
+        address::address,
+        channel::{Access, Channel, DataSource},
         event::Event,
-        request::{Access, Channel, DataSource, JobRequest, LogExport, Parameter, Start},
+        request::{JobRequest, LogExport, Parameter, Start},
         roles,
-        state::State,
+        state::JobState,
     },
-    runner::process::environment,
-    store::Job,
-    validation::{self, give_back, visible},
+    validation::fields::ignored::{give_back, idle_start, visible},
 };
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -49,7 +50,7 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     if matches!(job.request.start, Start::FineTuning) {
         hide_tuning(&mut shown);
     }
-    if job.state == State::Running {
+    if job.state == JobState::Running {
         add_endpoints(&mut shown, job, &given);
     }
     shown
@@ -93,14 +94,14 @@ const APPLICATIONS: [(&str, &str); 3] = [
 fn add_endpoints(shown: &mut Value, job: &Job, given: &Value) {
     if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
         let urls = job.tasks().zip(0..).map(|(task, index)| {
-            let address = environment::address(&job.id, index);
+            let address = address(&job.id, index);
             json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
         });
         ssh["task_urls"] = urls.collect();
     }
     for (annotation, name) in APPLICATIONS {
         if given["metadata"]["annotations"][annotation] == "true" {
-            let address = environment::address(&job.id, 0);
+            let address = address(&job.id, 0);
             shown["endpoints"][name] = json!({
                 "url": format!("https://{address}/{name}"),
                 "token": job.id.replace('-', ""),
@@ -246,7 +247,7 @@ fn algorithm(request: &JobRequest) -> Value {
         put("working_dir", path.to_string().into());
     }
     let mut algorithm = Value::Object(algorithm);
-    if let Some(idle) = validation::idle_start(&request.given) {
+    if let Some(idle) = idle_start(&request.given) {
         let text = request.text(&format!("/algorithm/{idle}"));
         let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
         algorithm[idle] = path
@@ -344,7 +345,7 @@ fn spec(request: &JobRequest, given: &Value) -> Value {
 /// A task, given by its name and rank, with its address. Each has a node of its own, with the same
 /// address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
-    let address = environment::address(&job.id, rank);
+    let address = address(&job.id, rank);
     json!({
         "task": name,
         "ip": address,

@@ -12,8 +12,8 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::logs::{
+    LOG_CHUNK,
     lines::{LineFinder, Wanted},
-    stream::LOG_CHUNK,
 };
 
 /// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside its

@@ -2,4 +2,6 @@
 
 pub(crate) mod index;
 pub(crate) mod lines;
-pub(crate) mod stream;
+
+/// How much of a log is read at once.
+pub(crate) const LOG_CHUNK: u64 = 256 << 10;

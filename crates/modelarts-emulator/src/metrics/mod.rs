@@ -1,6 +1,7 @@
 //! What the workers used, a value for each minute (domain.md section 8).
 
 mod scripted;
+pub(crate) mod series;
 pub(crate) mod usage;
 
 use std::collections::HashMap;
@@ -8,32 +9,18 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     catalog::flavors::Flavor,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     database::Database,
-    metrics::{scripted::Scripted, usage::Usage},
-    runner::Worker,
+    job::worker::Worker,
+    metrics::{
+        series::{GAP, MOST, Scripted, WARM_UP, rows},
+        usage::Usage,
+    },
 };
-
-/// The names of the series: always all six.
-pub(crate) const SERIES: [&str; 6] = [
-    "cpuUsage",
-    "memUsage",
-    "gpuUtil",
-    "gpuMemUsage",
-    "npuUtil",
-    "npuMemUsage",
-];
-/// No sample.
-pub(crate) const GAP: f64 = -1.0;
-/// The first minutes have no samples: the service's sampler warms up.
-pub(crate) const WARM_UP: usize = 2;
-/// So many minutes are kept, the last ones: three days, as on the console.
-const KEPT: i64 = MOST as i64;
-pub(crate) const MOST: usize = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
 #[derive(Debug)]
@@ -97,7 +84,7 @@ impl Metrics {
             connection.prepare_cached(sql)?.execute(values)?;
             let sql = "DELETE FROM minutes WHERE series = ?1 AND minute <= ?2";
             let mut forget = connection.prepare_cached(sql)?;
-            forget.execute([series, minute - KEPT])?;
+            forget.execute([series, minute - MOST as i64])?;
             Ok(())
         });
         if let Err(error) = added {
@@ -170,12 +157,6 @@ impl Metrics {
     }
 }
 
-/// The answer, with the values of each series.
-pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
-    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
-    json!({"metrics": rows})
-}
-
 /// The number of a pod's series, and its start.
 fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
@@ -186,6 +167,8 @@ fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::job::request::JobRequest;
 

@@ -2,47 +2,18 @@
 //! job that was put there.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
-    clock::Timestamp,
-    metrics::{GAP, MOST, Metrics, WARM_UP, rows},
-    runner::simulated::script::Values,
+    clock::timestamp::Timestamp,
+    database::{unreadable, unwritable},
+    metrics::{
+        Metrics,
+        series::{GAP, Minutes, Scripted, Values, joined, rows},
+    },
 };
-
-/// The values of one minute after the other, by series.
-type Minutes = BTreeMap<String, Vec<f64>>;
-
-/// A worker that runs.
-#[derive(Debug)]
-pub(crate) struct Scripted {
-    start: Timestamp,
-    values: BTreeMap<String, Values>,
-}
-
-impl Scripted {
-    /// What there is to see at a moment, with the gaps of the first minutes; nothing in the first
-    /// second, in which nothing would have been measured.
-    fn minutes(&self, now: Timestamp) -> Option<Minutes> {
-        let ran = now.since(self.start);
-        if ran < Duration::from_secs(1) {
-            return None;
-        }
-        let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
-        let forgotten = minutes.saturating_sub(MOST);
-        let series = self.values.iter().map(|(name, Values(values))| {
-            let value = |minute: usize| {
-                let value = values.get(minute).or(values.last()).copied();
-                value.filter(|_| minute >= WARM_UP).unwrap_or(GAP)
-            };
-            (name.clone(), (forgotten..minutes).map(value).collect())
-        });
-        Some(series.collect())
-    }
-}
 
 impl Metrics {
     /// A worker runs from now on, and has these values.
@@ -63,7 +34,7 @@ impl Metrics {
     pub(crate) fn give(&self, pod: &str, minutes: Minutes) {
         let given = self.stored(pod).and_then(|stored| {
             let text = serde_json::to_string(&joined(stored, minutes));
-            let text = text.map_err(crate::database::unwritable)?;
+            let text = text.map_err(unwritable)?;
             self.database.write(|connection| {
                 let sql = "INSERT OR REPLACE INTO given_metrics (pod, minutes) VALUES (?1, ?2)";
                 connection.execute(sql, params![pod, text])
@@ -80,7 +51,7 @@ impl Metrics {
             let mut select = connection.prepare_cached(sql)?;
             select.query_row([pod], |row| row.get(0)).optional()
         })?;
-        text.map(|text| serde_json::from_str(&text).map_err(crate::database::unreadable))
+        text.map(|text| serde_json::from_str(&text).map_err(unreadable))
             .transpose()
     }
 
@@ -101,21 +72,4 @@ impl Metrics {
             values
         })))
     }
-}
-
-/// The one behind the other, as much of it as is kept.
-fn joined(earlier: Option<Minutes>, later: Minutes) -> Minutes {
-    let mut minutes = earlier.unwrap_or_default();
-    let before = minutes.values().map(Vec::len).max().unwrap_or_default();
-    for (name, values) in later {
-        let series = minutes.entry(name).or_default();
-        series.resize(before, GAP);
-        series.extend(values);
-    }
-    let after = minutes.values().map(Vec::len).max().unwrap_or_default();
-    let forgotten = after.saturating_sub(MOST);
-    for series in minutes.values_mut() {
-        series.drain(..forgotten.min(series.len()));
-    }
-    minutes
 }

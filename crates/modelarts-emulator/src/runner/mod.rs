@@ -8,23 +8,14 @@ mod worker_files;
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
-    files::{
-        container_path::{ContainerPath, MA_LOG_DIR},
-        obs_path::ObsPath,
-    },
-    job::request::JobRequest,
-    metrics::usage::Usage,
+    clock::Sleep, files::obs_path::ObsPath, job::worker::Worker, metrics::usage::Usage,
     runner::simulated::script::Script,
-    store::task_name,
 };
 
 /// What becomes of the code of jobs.
@@ -37,67 +28,6 @@ pub enum RunnerKind {
     /// It does not run: jobs do what the script says, on the emulator's clock, without processes,
     /// copies and packages. Everything else is the same.
     Simulated(Script),
-}
-
-/// One worker of a job.
-#[derive(Clone, Debug)]
-pub(crate) struct Worker {
-    pub(crate) job_id: String,
-    /// The request for the whole job.
-    pub(crate) job: Arc<JobRequest>,
-    /// The request that this worker runs: one of the [parts](JobRequest::parts) of the job.
-    pub(crate) request: Arc<JobRequest>,
-    /// Among all workers of the job.
-    pub(crate) rank: u32,
-    /// Among those of its role.
-    pub(crate) index: u32,
-    /// Of a search: the trial whose code runs. Trials share the worker's container.
-    pub(crate) trial: Option<String>,
-    /// How often the job's code has been started before.
-    pub(crate) run: usize,
-}
-
-impl Worker {
-    /// All workers of a job, by their rank.
-    pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
-        let parts = job.parts().iter();
-        let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
-        workers.zip(0..).map(|((request, index), rank)| Self {
-            job_id: job_id.to_owned(),
-            job: Arc::clone(job),
-            request: Arc::clone(request),
-            rank,
-            index,
-            trial: None,
-            run: 0,
-        })
-    }
-
-    /// `worker-0`.
-    pub(crate) fn task(&self) -> String {
-        task_name(self.request.role(), self.index)
-    }
-
-    /// `modelarts-job-<id>-worker-0`: the pod's name.
-    pub(crate) fn pod(&self) -> String {
-        format!("modelarts-job-{}-{}", self.job_id, self.task())
-    }
-
-    /// The pod's name, and for a trial its own behind it: the name of the log file.
-    pub(crate) fn log_name(&self) -> String {
-        match &self.trial {
-            None => self.pod(),
-            Some(trial) => format!("{}-trial-{trial}", self.pod()),
-        }
-    }
-
-    /// Where its log lies below its directory.
-    pub(crate) fn log_file(&self) -> PathBuf {
-        ContainerPath::fixed(MA_LOG_DIR)
-            .join(&format!("{}.log", self.log_name()))
-            .relative()
-            .to_owned()
-    }
 }
 
 /// The end of a log.

@@ -13,7 +13,8 @@ use crate::{
         container_path::{ContainerPath, MA_HOME, MA_LOG_DIR},
         obs_path::ObsPath,
     },
-    runner::{LogTail, Worker},
+    job::worker::Worker,
+    runner::LogTail,
 };
 
 /// Its name in the directory of a worker and in the home directory.

@@ -14,15 +14,16 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::{driver, seeds::Seeds},
-    job::state::{State as Phase, StopReason},
-    logs::stream,
-    server::{request_body, router::new_request_id},
+    job::{
+        Job,
+        state::{JobState, StopReason},
+    },
+    server::{log_stream, request_body, router::new_request_id},
     state::EmulatorState,
-    store::Job,
     traffic::faults::FaultRule,
-    validation,
+    validation::fields::ignored,
 };
 
 pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
@@ -113,9 +114,7 @@ async fn seed(State(core): State<Arc<EmulatorState>>, request: Request) -> Respo
 
 /// The paths of the fields of a job's creation, and of its changes, that have no effect.
 async fn ignored(State(core): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
-    let paths = core
-        .store
-        .read(&id, |job| validation::ignored(&job.given()));
+    let paths = core.store.read(&id, |job| ignored::ignored(&job.given()));
     reply(match paths {
         Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),
@@ -181,7 +180,7 @@ async fn forget(core: &EmulatorState) -> rusqlite::Result<()> {
     for id in &live {
         let now = Timestamp::now(core.clock.as_ref());
         core.store.update(id, |job| {
-            job.advance(Phase::Terminating, now);
+            job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::Reset);
         });
     }
@@ -216,7 +215,7 @@ async fn follow_link(
             b"Request has expired".to_vec(),
         )));
     };
-    let Ok(Some((length, body))) = stream::whole(core, worker).await else {
+    let Ok(Some((length, body))) = log_stream::whole(core, worker).await else {
         return reply(Ok(ApiResponse::text(StatusCode::NOT_FOUND, Vec::new())));
     };
     let mut response = reply(Ok(ApiResponse::text(StatusCode::OK, Vec::new())));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     accounts::{User, authenticate},
     api::{error::ApiError, query::decode, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     server::{request_body, router::new_request_id},
     state::EmulatorState,
 };

@@ -3,6 +3,7 @@
 mod admin;
 pub(crate) mod host_guard;
 mod iam;
+mod log_stream;
 mod request_body;
 pub(crate) mod router;
 

@@ -7,11 +7,9 @@
 use std::collections::VecDeque;
 
 use crate::{
-    clock::Timestamp,
-    store::{
-        Job,
-        listing::{Key, Selection, Test},
-    },
+    clock::timestamp::Timestamp,
+    job::Job,
+    store::selection::{Key, Selection, Test},
 };
 
 /// As many questions are remembered.

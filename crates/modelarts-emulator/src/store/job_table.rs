@@ -7,11 +7,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     database::{unreadable, unwritable},
-    job::{event::Event, request::JobRequest},
-    runner::process::environment::network,
-    store::{Job, creation_counts, trial_table},
+    job::{Job, address::network, event::Event, request::JobRequest},
+    store::{creation_counts, trial_table},
 };
 
 /// Where a job stands in the database.

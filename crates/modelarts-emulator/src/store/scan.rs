@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use rusqlite::{Connection, Row, params};
 
 use crate::store::{
-    listing::{Key, Selection, Test},
+    selection::{Key, Selection, Test},
     top_n::{SortKey, sort_key},
 };
 

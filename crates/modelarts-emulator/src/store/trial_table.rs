@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     database::{unreadable, unwritable},
-    tuning::Trial,
+    tuning::trial::Trial,
 };
 
 /// Writes those that have changed. None at all: a new search begins.

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 
-use crate::tuning::{Known, Point, Searcher};
+use crate::tuning::search::{Known, Point, Searcher};
 
 #[derive(Debug)]
 pub(crate) struct Anneal {

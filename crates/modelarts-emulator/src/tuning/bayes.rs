@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use fastrand::Rng;
 
 use crate::tuning::{
-    Known, Point, Searcher,
     linear_algebra::{Triangle, bell, below},
+    search::{Known, Point, Searcher},
 };
 
 /// What "most" means.

@@ -91,8 +91,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::Timestamp;
-    use crate::tuning::TrialStatus;
+    use crate::clock::timestamp::Timestamp;
+    use crate::tuning::trial::TrialStatus;
 
     #[test]
     fn what_decides_matters_most() {

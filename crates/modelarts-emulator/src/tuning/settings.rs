@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     tuning::{
-        Searcher,
         anneal::Anneal,
         bayes::{Bayes, Kind},
+        search::Searcher,
         space::Space,
         tpe::Tpe,
     },

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    tuning::Point,
-    validation::is_name,
+    tuning::search::Point,
+    validation::names::is_name,
 };
 
 /// All parameters of a search.

@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-use crate::tuning::{Known, Point, Searcher};
+use crate::tuning::search::{Known, Point, Searcher};
 
 /// How many points are drawn from the density of the good ones.
 const CANDIDATES: usize = 24;

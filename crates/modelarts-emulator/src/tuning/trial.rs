@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{clock::Timestamp, tuning::settings::Reward};
+use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 
 /// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Creation, creation::text_of, names::is_variable},
+    validation::{
+        creation::{Creation, text_of},
+        names::is_variable,
+    },
 };
 
 /// Names of annotations that have an effect.

@@ -6,7 +6,11 @@ use crate::{
     api::{error::ApiError, json_field::JsonField},
     validation::{
         creation::tuned,
-        fields::{Fate, Line, Need, Type, ignored::is_empty, lines},
+        fields::{
+            field_spec::{Fate, Line, Need, Type},
+            ignored::is_empty,
+            lines,
+        },
         names::is_name,
     },
 };

@@ -7,7 +7,10 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     files::confined_dir::ConfinedDir,
-    validation::{Creation, creation::text_of, names::is_variable},
+    validation::{
+        creation::{Creation, text_of},
+        names::is_variable,
+    },
 };
 
 const LISTS: [&str; 2] = ["inputs", "outputs"];

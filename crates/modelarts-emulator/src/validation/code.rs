@@ -6,7 +6,7 @@ use crate::{
         container_path::{self, ContainerPath},
         obs_path::ObsPath,
     },
-    validation::Creation,
+    validation::creation::Creation,
 };
 
 fn broken(what: &str) -> Result<(), ApiError> {

@@ -4,31 +4,24 @@
 //!
 //! `openapi/SOURCES.md` has a row for each rule with what it rests on.
 
-mod annotations;
-mod body_shape;
+pub(crate) mod annotations;
+pub(crate) mod body_shape;
 mod channels;
 mod code;
-mod creation;
+pub(crate) mod creation;
 pub(crate) mod fields;
-mod names;
+pub(crate) mod names;
 mod parameters;
 mod resources;
+pub(crate) mod roles;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod volumes;
+pub(crate) mod volumes;
 
-pub(crate) use crate::validation::annotations::Annotations;
-pub(crate) use crate::validation::body_shape::against;
-pub(crate) use crate::validation::creation::{Creation, Offer, tuned};
-pub(crate) use crate::validation::fields::ignored::{
-    HEADER as IGNORED, give_back, header as ignored_header, idle_start, ignored, ignored_of, known,
-    visible, visible_of,
-};
-pub(crate) use crate::validation::names::is_name;
-pub(crate) use crate::validation::volumes::hides_platform;
+use std::collections::BTreeMap;
 
-use crate::{api::error::ApiError, job::roles};
+use crate::{api::error::ApiError, validation::creation::Creation};
 
 /// The evidence for a rule, as `openapi/SOURCES.md` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,11 +230,30 @@ pub(crate) fn check(draft: &Creation<'_>) -> Result<(), ApiError> {
             Ok(()) => {}
         }
     }
-    roles::check(draft)?;
+    check_roles(draft)?;
     body_shape::refuse_unmodelled(draft.body)?;
     if draft.terms.strict {
         body_shape::refuse_fine_tuning(draft.body)?;
         fields::ignored::refuse(draft.body)?;
+    }
+    Ok(())
+}
+
+/// Holds each role against the rules for ordinary jobs.
+fn check_roles(draft: &Creation<'_>) -> Result<(), ApiError> {
+    let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
+    let roles = roles::bodies(draft.body);
+    for (at, (task, body)) in roles.iter().enumerate() {
+        let role = Creation { body, ..*draft };
+        check(&role).map_err(|error| roles::of_task(error, at, task))?;
+        if let Some(pool) = role.pool() {
+            let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
+            let nodes = in_pools.entry(&pool.id).or_default();
+            *nodes = nodes.saturating_add(asked);
+            if *nodes > i64::from(pool.nodes) {
+                return Err(ApiError::too_many_nodes(*nodes, pool.nodes));
+            }
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const PARAMETERS: &str = "/algorithm/parameters";

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     catalog::{flavors, pools::PoolKind},
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const POOL: &str = "/spec/resource/pool_id";

@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::{
     api::error::ApiError,
     files::obs_path::ObsPath,
-    validation::{Creation, volumes::obs_sources},
+    validation::{creation::Creation, volumes::obs_sources},
 };
 
 const MOST_FILES: usize = 1000;

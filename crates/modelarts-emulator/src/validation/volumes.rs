@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     files::container_path,
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const KINDS: [(&str, &str); 3] = [

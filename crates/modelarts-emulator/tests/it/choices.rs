@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{
-    Builder, Quirks, ManualClock, Pool, PoolKind, RunnerKind, Script, Seeds,
-};
+use modelarts_emulator::{Builder, ManualClock, Pool, PoolKind, Quirks, RunnerKind, Script, Seeds};
 use serde_json::{Value, json};
 
 use crate::support::Site;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use modelarts_emulator::{Quirks, ManualClock, RunnerKind, Script};
+use modelarts_emulator::{ManualClock, Quirks, RunnerKind, Script};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};

@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     handlers::{
         call::{ApiCall, ApiResult, ok},
         jobs::logs,
     },
-    job::state::State,
-    store::{Job, SavedImage},
+    job::{Job, SavedImage, state::JobState},
 };
 
 /// The most characters of a name and of a tag.
@@ -116,7 +115,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     }
     let now = call.now();
     let shown = call.update(|job| {
-        if job.state != State::Running {
+        if job.state != JobState::Running {
             return Err(ApiError::of(2883, &[]));
         }
         let last = job.images.get(&task);

@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::{
     api::{error::ApiError, response::ApiResponse},
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
-    job::request::LogExport,
+    job::{request::LogExport, worker::Worker},
     logs::{index::page, lines::Wanted},
-    runner::{LogTail, Worker},
+    runner::LogTail,
 };
 
 /// A log preview has at most 5 MB.

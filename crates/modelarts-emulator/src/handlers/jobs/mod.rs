@@ -26,16 +26,20 @@ use crate::{
         naming,
     },
     job::{
+        Job,
         event::{Event, EventKind, Level},
         request::JobRequest,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
         view::{self, UserName},
     },
-    store::Job,
     validation::{
-        self, Creation,
-        fields::{Fate, Line, Need, Type},
-        is_name,
+        self, body_shape,
+        creation::Creation,
+        fields::{
+            field_spec::{Fate, Line, Need, Type},
+            ignored,
+        },
+        names::is_name,
     },
 };
 
@@ -83,7 +87,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
-    let ignored = validation::ignored(&job.request.given);
+    let ignored = ignored::ignored(&job.request.given);
     let shown = view::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -133,8 +137,8 @@ const CHANGES: &[Line] = &[
 /// only shown.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    validation::against(CHANGES, &body)?;
-    let ignored = validation::ignored_of(CHANGES, &body, call.core.terms.strict)?;
+    body_shape::against(CHANGES, &body)?;
+    let ignored = ignored::ignored_of(CHANGES, &body, call.core.terms.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -166,7 +170,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     let moved = call.update(|job| {
-        if (priority.is_some() || preemptible.is_some()) && job.state != State::Queuing {
+        if (priority.is_some() || preemptible.is_some()) && job.state != JobState::Queuing {
             let why = "the priority can be changed only while the job is pending";
             return Err(ApiError::of(2858, &[why]));
         }
@@ -214,7 +218,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
         if first {
             job.deleted = true;
             job.note(EventKind::Deleted, now);
-            job.advance(State::Terminating, now);
+            job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::Deleted);
         }
         first
@@ -286,13 +290,13 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let accepts_again = call.core.choices.stop_again == StopAgain::Accepts;
     let shown = call.update(|job| {
-        if accepts_again && job.state == State::Terminating {
+        if accepts_again && job.state == JobState::Terminating {
             return Ok(view::job(job, UserName::Known(&job.user_name), now));
         }
         if !job.state.may_be_terminated() {
             return Err(ApiError::not_terminable());
         }
-        job.advance(State::Terminating, now);
+        job.advance(JobState::Terminating, now);
         job.ask_to_stop(StopReason::ByUser);
         Ok(view::job(job, UserName::Known(&job.user_name), now))
     })??;

@@ -32,12 +32,14 @@ use crate::{
         obs_path::ObsPath,
     },
     job::{
+        address::address,
         channel::{Channel, DataSource, Volume, VolumeSource},
         request::Start,
+        worker::Worker,
     },
     metrics::usage::{Meter, Usage},
     runner::{
-        LogTail, Run, Runner, Worker,
+        LogTail, Run, Runner,
         process::{
             log_pump::Pump,
             orphans::OrphanRecord,
@@ -287,7 +289,7 @@ impl Runner for ProcessRunner {
     /// Two of the items that the user guide names can be checked on this machine: that the worker
     /// can be reached by its name, and the free space for its scratch directory.
     fn pre_check(&self, worker: &Worker) -> Result<(), String> {
-        let address = environment::address(&worker.job_id, worker.index);
+        let address = address(&worker.job_id, worker.index);
         TcpListener::bind((address.as_str(), 0))
             .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
         let free = self.files.free_space(worker);

@@ -12,8 +12,9 @@ use tokio::task::JoinHandle;
 
 use crate::{
     clock::Sleep,
+    job::worker::Worker,
     runner::{
-        Exit, Run, Worker,
+        Exit, Run,
         process::{
             log_pump::Pump, orphans::OrphanRecord, process_group, process_table::ProcessTable,
             watchdog::Watchdog,

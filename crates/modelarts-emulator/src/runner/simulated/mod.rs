@@ -21,11 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
-    clock::{Clock, Sleep, Timestamp},
+    clock::{Clock, Sleep, timestamp::Timestamp},
     files::{confined_dir::ConfinedDir, obs_path::ObsPath},
+    job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
-        Exit, LogTail, Run, Runner, Worker, capped_log,
+        Exit, LogTail, Run, Runner, capped_log,
         simulated::{
             plan::RunPlan,
             script::{RunFault, Script},

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::runner::{
-    Worker,
-    simulated::script::{LogLine, RunFault, Script, Values},
+use crate::{
+    job::worker::Worker,
+    metrics::series::Values,
+    runner::simulated::script::{LogLine, RunFault, Script},
 };
 
 /// What a simulated worker does in one run.

@@ -6,7 +6,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{job::request::JobRequest, metrics::SERIES};
+use crate::{
+    job::request::JobRequest,
+    metrics::series::{SERIES, Values},
+};
 
 /// What simulated jobs do; read from JSON by [`Script::from_json`]. The default lets every job end
 /// at once with exit code 0.
@@ -97,11 +100,6 @@ pub(crate) enum RunFault {
     /// No sign of life any more.
     Hang(f64),
 }
-
-/// The values of a series, one for each minute; the last repeats.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Value")]
-pub(crate) struct Values(pub(crate) Vec<f64>);
 
 /// Why a script cannot be followed.
 #[derive(Debug)]
@@ -308,23 +306,6 @@ impl TryFrom<Value> for LogLine {
         let Timed { at, every, line } = serde_json::from_value(value)
             .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?;
         Ok(Self { at, every, line })
-    }
-}
-
-impl TryFrom<Value> for Values {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        let values = match &value {
-            Value::Array(list) => list.iter().map(Value::as_f64).collect(),
-            value => value.as_f64().map(|value| vec![value]),
-        };
-        match values {
-            Some(values) if !values.is_empty() => Ok(Self(values)),
-            _ => Err(format!(
-                "the values of a series are a number or a list of numbers, not {value}"
-            )),
-        }
     }
 }
 

@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::fields::{Fate, Line, Type, lines},
+    validation::fields::{
+        field_spec::{Fate, Line, Type},
+        lines,
+    },
 };
 
 /// The header of the answer to a creation that has the paths.

@@ -1,7 +1,7 @@
 //! The fields of `tasks`, of models (assets and fine-tuning), and of how long resources, logs and
 //! records of a job are kept.
 
-use crate::validation::fields::{
+use crate::validation::fields::field_spec::{
     Fate::{Acted, Refused, Silent, Stored, Unshown},
     Line,
     Need::{Optional, Required},

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::validation::fields::{Fate, Line, Need, Type, ignored, lines};
+use crate::validation::fields::{
+    field_spec::{Fate, Line, Need, Type},
+    ignored, lines,
+};
 
 /// Lines that refuse more than the description does, each with its reason.
 #[rustfmt::skip]

@@ -14,8 +14,12 @@ use crate::{
     },
     files::confined_dir::ConfinedDir,
     validation::{
-        Basis, Creation, Offer, RULES, body_shape,
-        fields::{Need, Type, lines},
+        Basis, RULES, body_shape,
+        creation::{Creation, Offer},
+        fields::{
+            field_spec::{Need, Type},
+            lines,
+        },
         tests::cases::{cases, image, sound, with},
     },
 };

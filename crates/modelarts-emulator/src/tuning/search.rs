@@ -1,0 +1,27 @@
+//! The interface of the search algorithms.
+
+use fastrand::Rng;
+
+/// A point of the unit cube, one number for each parameter that is varied.
+pub(crate) type Point = Vec<f64>;
+
+/// What a search algorithm knows when it is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    /// Points with their rewards; more is better.
+    pub(crate) tried: &'a [(Point, f64)],
+    /// Points that are being tried.
+    pub(crate) running: &'a [Point],
+    pub(crate) dimensions: usize,
+}
+
+impl Known<'_> {
+    pub(super) fn random(&self, rng: &mut Rng) -> Point {
+        (0..self.dimensions).map(|_| rng.f64()).collect()
+    }
+}
+
+/// Chooses where to try next.
+pub(crate) trait Searcher: Send + Sync {
+    fn next(&self, known: Known<'_>, rng: &mut Rng) -> Point;
+}
