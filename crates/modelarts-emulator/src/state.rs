@@ -15,7 +15,7 @@ use crate::{
     catalog::{operations::Counts, quirks::Quirks},
     clock::{
         Clock,
-        idle::{BusyGuard, Idle},
+        idle::{BusyGuard, IdleTracker},
         timing::Timing,
     },
     database::{documents::Documents, quotas::Quotas},
@@ -63,7 +63,7 @@ pub(crate) struct EmulatorState {
     /// Cancelled when the emulator waits for no copy any more.
     pub(crate) copies: CancellationToken,
     work: Mutex<JoinSet<()>>,
-    idle: Idle,
+    idle: IdleTracker,
     /// Held by whoever moves the clock.
     moving: tokio::sync::Mutex<()>,
 }
@@ -119,7 +119,7 @@ impl EmulatorState {
             closing: watch::Sender::new(false),
             copies: CancellationToken::new(),
             work: Mutex::default(),
-            idle: Idle::default(),
+            idle: IdleTracker::default(),
             moving: tokio::sync::Mutex::default(),
         })
     }
@@ -133,7 +133,7 @@ impl EmulatorState {
 
     /// Lets the clock wait until this is dropped.
     pub(crate) fn thinking(&self) -> BusyGuard {
-        self.idle.thinking()
+        self.idle.busy_guard()
     }
 
     /// Moves the clock forward, if it can be moved, and says whether it can. On the way it stops
@@ -146,7 +146,7 @@ impl EmulatorState {
             return false;
         };
         loop {
-            self.idle.reached().await;
+            self.idle.wait_until_idle().await;
             let now = clock.now();
             let next = clock.next_wake().map_or(target, |next| next.min(target));
             let step = next.duration_since(now).unwrap_or_default();
@@ -157,7 +157,7 @@ impl EmulatorState {
                 break;
             }
         }
-        self.idle.reached().await;
+        self.idle.wait_until_idle().await;
         true
     }
 

@@ -11,14 +11,14 @@ use crate::clock::{Clock, Sleep};
 
 /// A clock that stands still until it is [advanced](ManualClock::advance).
 #[derive(Debug)]
-pub struct ManualClock(Arc<Mutex<Manual>>);
+pub struct ManualClock(Arc<Mutex<ManualState>>);
 
 #[derive(Debug)]
-struct Manual {
+struct ManualState {
     now: SystemTime,
     /// By the time they sleep until, then in the order in which they fell asleep.
     sleepers: BTreeMap<(SystemTime, u64), Sleeper>,
-    numbers: u64,
+    last_number: u64,
 }
 
 #[derive(Debug)]
@@ -31,10 +31,10 @@ impl ManualClock {
     /// A clock that stands at `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
-        Self(Arc::new(Mutex::new(Manual {
+        Self(Arc::new(Mutex::new(ManualState {
             now,
             sleepers: BTreeMap::new(),
-            numbers: 0,
+            last_number: 0,
         })))
     }
 
@@ -63,7 +63,7 @@ impl ManualClock {
         }
     }
 
-    fn asleep(&self, duration: Duration, is_limit: bool) -> Sleep {
+    fn add_sleeper(&self, duration: Duration, is_limit: bool) -> Sleep {
         if duration.is_zero() {
             return Box::pin(std::future::ready(()));
         }
@@ -73,16 +73,16 @@ impl ManualClock {
         let Some(at) = manual.now.checked_add(duration) else {
             return Box::pin(std::future::pending());
         };
-        manual.numbers += 1;
-        let key = (at, manual.numbers);
+        manual.last_number += 1;
+        let key = (at, manual.last_number);
         manual.sleepers.insert(key, Sleeper { wake, is_limit });
         drop(manual);
-        let bed = PendingSleep {
+        let pending = PendingSleep {
             clock: Arc::downgrade(&self.0),
             key,
         };
         Box::pin(async move {
-            let _bed = bed;
+            let _pending = pending;
             if woken.await.is_err() {
                 // The clock is gone: no time will ever pass again.
                 std::future::pending::<()>().await;
@@ -97,11 +97,11 @@ impl Clock for ManualClock {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        self.asleep(duration, false)
+        self.add_sleeper(duration, false)
     }
 
     fn limit(&self, duration: Duration) -> Sleep {
-        self.asleep(duration, true)
+        self.add_sleeper(duration, true)
     }
 
     fn leap(&self, duration: Duration) -> bool {
@@ -117,7 +117,7 @@ impl Clock for ManualClock {
 
 /// Left when the sleep ends or is dropped: the clock forgets the sleeper.
 struct PendingSleep {
-    clock: Weak<Mutex<Manual>>,
+    clock: Weak<Mutex<ManualState>>,
     key: (SystemTime, u64),
 }
 

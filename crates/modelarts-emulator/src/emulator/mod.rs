@@ -584,7 +584,7 @@ impl Builder {
         let obs_root = place(&self.obs_root, "obs");
         let obs = ConfinedDir::create(&obs_root)
             .map_err(|error| StartError::Directory(obs_root, error))?
-            .by_umask();
+            .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
         // Before anything else: who holds the database may touch what is in the directory.

@@ -432,7 +432,7 @@ impl Driver {
     }
 
     fn hurried(&self) -> bool {
-        self.stop.borrow().is_some_and(StopReason::in_a_hurry)
+        self.stop.borrow().is_some_and(StopReason::is_urgent)
     }
 
     /// Waits, but not longer than until somebody asks to stop.
@@ -462,7 +462,7 @@ impl Driver {
     async fn settle(&self, duration: Duration) {
         let sleep = self.core.clock.sleep(duration);
         let mut requests = self.stop.clone();
-        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::in_a_hurry));
+        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::is_urgent));
         tokio::select! {
             _ = hurry => {}
             () = sleep => {}

@@ -251,7 +251,7 @@ impl Driver {
     /// When to look at the workers again.
     pub(crate) fn next_look(&self) -> Sleep {
         match self.workers.first() {
-            Some(worker) => self.core.runner.look(worker),
+            Some(worker) => self.core.runner.next_poll(worker),
             None => Box::pin(std::future::pending()),
         }
     }
@@ -305,7 +305,7 @@ impl Driver {
             };
             if let Some((before, earlier)) = used.replace((now, usage)) {
                 let series = Arc::clone(&self.core.metrics);
-                series.add(worker, (before, earlier), (now, usage));
+                series.add_sample(worker, (before, earlier), (now, usage));
             }
         }
     }

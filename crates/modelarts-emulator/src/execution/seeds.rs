@@ -144,7 +144,7 @@ impl Seeds {
             }
             return Err(error);
         }
-        let written = core.store.database.written().await;
+        let written = core.store.database.committed().await;
         written.map_err(|error| SeedError(error.message))?;
         for id in &ids {
             if core.store.read(id, |job| job.standing) == Some(true) {
@@ -203,7 +203,7 @@ impl Seeds {
                 put(core, seed, job).await.map_err(refused)?;
                 if ids.len().is_multiple_of(PORTION) {
                     // Others have their turn, and what waits to be written does not grow.
-                    let written = core.store.database.written().await;
+                    let written = core.store.database.committed().await;
                     written.map_err(|error| SeedError(error.message))?;
                 }
             }
@@ -226,7 +226,7 @@ async fn put(core: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), Str
         .map_err(|error| error.message)?;
     for worker in Worker::all(&id, &request) {
         if let Some(values) = seed.metrics.get(&worker.task()) {
-            core.metrics.give(&worker.pod(), values.clone());
+            core.metrics.add_minutes(&worker.pod(), values.clone());
         }
         if let Some(text) = seed.logs.get(&worker.task()) {
             let written = core.runner.write_log(worker, text.clone()).await;
@@ -308,7 +308,7 @@ impl Seed {
         }
         let draft = Creation {
             body: &body,
-            terms: &core.terms,
+            offer: &core.terms,
             stored: None,
             is_algorithm: false,
             may_prioritise: true,

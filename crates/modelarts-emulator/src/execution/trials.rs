@@ -26,9 +26,9 @@ use crate::{
     logs::LOG_CHUNK,
     runner::Exit,
     tuning::{
-        search::{Known, Point, Searcher},
+        search::{Point, SearchHistory, Searcher},
         settings::Tuning,
-        trial::{Scraper, Trial, TrialStatus},
+        trial::{RewardScraper, Trial, TrialStatus},
     },
 };
 
@@ -61,7 +61,7 @@ struct Search {
 
 impl Search {
     fn next(&mut self) -> Point {
-        let known = Known {
+        let known = SearchHistory {
             tried: &self.tried,
             running: &self.running,
             dimensions: self.dimensions,
@@ -167,7 +167,7 @@ impl Driver {
                         halt.get_or_insert(Halt::NodeFault(done.task.clone()));
                     }
                     if let Some(reward) = done.reward {
-                        let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
+                        let sign = if tuning.leading_reward().more_is_better { 1.0 } else { -1.0 };
                         search.tried.push((done.point, sign * reward));
                     }
                 }
@@ -236,8 +236,8 @@ impl Driver {
                 changed: true,
             });
         });
-        let mut scraper = Scraper::new(&tuning.rewards);
-        let mut look = self.core.runner.look(&worker);
+        let mut scraper = RewardScraper::new(&tuning.rewards);
+        let mut look = self.core.runner.next_poll(&worker);
         let stop = self.asked_to_end(&id);
         tokio::pin!(stop);
         let (exit, on_purpose) = loop {
@@ -252,7 +252,7 @@ impl Driver {
                 }
                 () = look.as_mut() => {
                     self.scrape(tuning, &worker, &mut scraper, false).await;
-                    look = self.core.runner.look(&worker);
+                    look = self.core.runner.next_poll(&worker);
                 }
             }
         };
@@ -315,7 +315,7 @@ impl Driver {
         &self,
         tuning: &Tuning,
         worker: &Worker,
-        scraper: &mut Scraper<'_>,
+        scraper: &mut RewardScraper<'_>,
         last: bool,
     ) {
         let Some(id) = &worker.trial else { return };
@@ -327,12 +327,12 @@ impl Driver {
             // What cannot be read now is read at the next look.
             let new = new.await.unwrap_or_default();
             scraper.seen += new.len() as u64;
-            let found = scraper.take(&new, last && new.is_empty());
+            let found = scraper.feed(&new, last && new.is_empty());
             if !found.is_empty() {
                 let now = self.now();
                 self.of(id, |trial| {
                     for texts in found {
-                        trial.report(texts, tuning.leader().more_is_better, now);
+                        trial.report(texts, tuning.leading_reward().more_is_better, now);
                     }
                 });
             }

@@ -48,7 +48,7 @@ impl ConfinedDir {
 
     /// Directories that are made in it get the mode that the process's umask leaves: whoever may
     /// look into the root may look into them.
-    pub(crate) fn by_umask(self) -> Self {
+    pub(crate) fn with_umask_mode(self) -> Self {
         Self {
             mode: 0o777,
             ..self
@@ -61,22 +61,22 @@ impl ConfinedDir {
 
     /// Where `relative` really is. It must exist, and lie inside.
     pub(crate) fn existing(&self, relative: &Path) -> io::Result<PathBuf> {
-        let resolved = self.root.join(plain(relative)?).canonicalize()?;
-        self.inside(resolved, relative)
+        let resolved = self.root.join(names_only(relative)?).canonicalize()?;
+        self.check_inside(resolved, relative)
     }
 
     /// The directory `relative`, made if need be, each step of the way checked before the next.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
-        for part in plain(relative)?.components() {
-            path = self.step(&path, part.as_os_str(), relative)?;
+        for part in names_only(relative)?.components() {
+            path = self.make_directory(&path, part.as_os_str(), relative)?;
         }
         Ok(path)
     }
 
     /// The directory `name` in `parent`, made if need be. `parent` is resolved and lies inside, and
     /// so is the result; therefore only a link has to be resolved.
-    fn step(&self, parent: &Path, name: &OsStr, asked: &Path) -> io::Result<PathBuf> {
+    fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
             Ok(()) => return Ok(path),
@@ -84,21 +84,21 @@ impl ConfinedDir {
             Err(error) => return Err(error),
         }
         if fs::symlink_metadata(&path)?.is_symlink() {
-            path = self.inside(path.canonicalize()?, asked)?;
+            path = self.check_inside(path.canonicalize()?, requested)?;
         }
         if path.is_dir() {
             Ok(path)
         } else {
-            Err(about(asked, "is in the way and no directory"))
+            Err(path_error(requested, "is in the way and no directory"))
         }
     }
 
-    fn inside(&self, resolved: PathBuf, asked: &Path) -> io::Result<PathBuf> {
+    fn check_inside(&self, resolved: PathBuf, requested: &Path) -> io::Result<PathBuf> {
         if resolved.starts_with(&self.root) {
             Ok(resolved)
         } else {
-            Err(about(
-                asked,
+            Err(path_error(
+                requested,
                 "is a link that leads out of its root directory",
             ))
         }
@@ -115,26 +115,26 @@ impl ConfinedDir {
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
-    stray: OnEscape,
+    on_escape: OnEscape,
     interrupt: &CancellationToken,
 ) -> io::Result<Vec<String>> {
     let source = from.existing(from_path)?;
     let single = !source.is_dir();
     let mut left_out = Vec::new();
     // The directories that lead to the current entry, resolved.
-    let mut way = vec![to.directory(to_path)?];
+    let mut directories = vec![to.directory(to_path)?];
     let mut walk = WalkDir::new(&source)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter();
     while let Some(entry) = walk.next() {
-        unless_interrupted(interrupt)?;
+        check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
             // A link that leads nowhere or round in a circle.
             Err(error) if error.depth() > 0 => {
                 let text = error.to_string();
-                match stray {
+                match on_escape {
                     OnEscape::Refuse => return Err(io::Error::other(text)),
                     OnEscape::Skip => left_out.push(text),
                 }
@@ -163,25 +163,25 @@ pub(crate) fn copy(
             if entry.file_type().is_dir() {
                 walk.skip_current_dir();
             }
-            let error = about(below, objection);
-            match stray {
+            let error = path_error(below, objection);
+            match on_escape {
                 OnEscape::Refuse => return Err(error),
                 OnEscape::Skip => left_out.push(error.to_string()),
             }
             continue;
         }
-        way.truncate(entry.depth().max(1));
-        let (Some(parent), Some(name)) = (way.last(), below.file_name()) else {
+        directories.truncate(entry.depth().max(1));
+        let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
             // The directory itself, which has been made.
             continue;
         };
-        let is_part = name.as_bytes().starts_with(PART.as_bytes());
+        let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
         if entry.file_type().is_file() && is_part {
             continue;
         }
         if entry.file_type().is_dir() {
-            let directory = to.step(parent, name, &to_path.join(below))?;
-            way.push(directory);
+            let directory = to.make_directory(parent, name, &to_path.join(below))?;
+            directories.push(directory);
         } else {
             copy_file(entry.path(), parent, &parent.join(name), interrupt)?;
         }
@@ -189,7 +189,7 @@ pub(crate) fn copy(
     Ok(left_out)
 }
 
-fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
+fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
     if interrupt.is_cancelled() {
         return Err(io::Error::other("the copy was interrupted"));
     }
@@ -197,11 +197,11 @@ fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
 }
 
 /// The names of files that are being copied begin with it.
-const PART: &str = ".copying-";
+const PART_PREFIX: &str = ".copying-";
 /// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow disk.
-const PIECE: u64 = 8 << 20;
+const COPY_CHUNK: u64 = 8 << 20;
 /// How old a change has to be so that no other can have the same time.
-const SETTLED: Duration = Duration::from_secs(2);
+const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
 /// Copies a file, unless its copy is there already. Readers see the old file or the new one, whole.
 ///
@@ -226,14 +226,14 @@ fn copy_file(
     }
     // Removed when this fails.
     let mut copy = tempfile::Builder::new()
-        .prefix(PART)
+        .prefix(PART_PREFIX)
         .tempfile_in(directory)?;
     let mut file = fs::File::open(from)?;
-    while io::copy(&mut (&mut file).take(PIECE), copy.as_file_mut())? > 0 {
-        unless_interrupted(interrupt)?;
+    while io::copy(&mut (&mut file).take(COPY_CHUNK), copy.as_file_mut())? > 0 {
+        check_interrupt(interrupt)?;
     }
     copy.as_file().set_permissions(source.permissions())?;
-    if changed.elapsed().is_ok_and(|age| age >= SETTLED) {
+    if changed.elapsed().is_ok_and(|age| age >= MIN_STABLE_AGE) {
         copy.as_file().set_modified(changed)?;
     }
     copy.persist(target).map_err(|error| error.error)?;
@@ -241,18 +241,18 @@ fn copy_file(
 }
 
 /// `path` without its trailing slashes and dots, if it has no other steps than names.
-fn plain(path: &Path) -> io::Result<PathBuf> {
+fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
         .map(|part| match part {
             Component::Normal(name) => Ok(name),
-            _ => Err(about(path, "leads out of its root directory")),
+            _ => Err(path_error(path, "leads out of its root directory")),
         })
         .collect()
 }
 
-fn about(path: &Path, what: &str) -> io::Error {
-    io::Error::other(format!("'{}' {what}", path.display()))
+fn path_error(path: &Path, message: &str) -> io::Error {
+    io::Error::other(format!("'{}' {message}", path.display()))
 }
 
 #[cfg(test)]
@@ -287,9 +287,9 @@ mod tests {
     fn copy(
         from: (&ConfinedDir, &Path),
         to: (&ConfinedDir, &Path),
-        stray: OnEscape,
+        on_escape: OnEscape,
     ) -> io::Result<Vec<String>> {
-        super::copy(from, to, stray, &CancellationToken::new())
+        super::copy(from, to, on_escape, &CancellationToken::new())
     }
 
     fn refused<T: std::fmt::Debug>(result: io::Result<T>) -> String {

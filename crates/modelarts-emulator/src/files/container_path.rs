@@ -43,7 +43,7 @@ impl ContainerPath {
     }
 
     /// One of the paths above.
-    pub(crate) fn fixed(path: &'static str) -> Self {
+    pub(crate) fn from_static(path: &'static str) -> Self {
         Self(path.to_owned())
     }
 
@@ -58,7 +58,7 @@ impl ContainerPath {
     }
 
     /// The path on this machine.
-    pub(crate) fn below(&self, worker: &Path) -> PathBuf {
+    pub(crate) fn host_path(&self, worker: &Path) -> PathBuf {
         worker.join(self.relative())
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         let path = ContainerPath::parse("/home/ma-user/demo/").unwrap();
         assert_eq!(path.to_string(), "/home/ma-user/demo");
         assert_eq!(
-            path.below(Path::new("/data/w")),
+            path.host_path(Path::new("/data/w")),
             PathBuf::from("/data/w/home/ma-user/demo")
         );
         for text in [

@@ -6,7 +6,7 @@ use walkdir::WalkDir;
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
-    database::documents::Record,
+    database::documents::Document,
     files::obs_path::ObsPath,
     handlers::{
         call::{ApiCall, ApiResult, bad_param, ok},
@@ -94,7 +94,7 @@ pub(crate) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiErr
 }
 
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
-    body_shape::against(FIELDS, body)?;
+    body_shape::check_against(FIELDS, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
             .iter()
@@ -110,7 +110,7 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     });
     let draft = Creation {
         body: &job,
-        terms: &call.core.terms,
+        offer: &call.core.terms,
         stored: None,
         is_algorithm: true,
         may_prioritise: true,
@@ -229,11 +229,11 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = ignored::ignored_of(FIELDS, &body, call.core.terms.strict)?;
+    let ignored = ignored::ignored_paths_of(FIELDS, &body, call.core.terms.strict)?;
     let id = call.core.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    let added = call.core.algorithms.insert(&Record {
+    let added = call.core.algorithms.insert(&Document {
         id,
         project: call.user.project_id.clone(),
         name: name.to_owned(),
@@ -269,14 +269,14 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = ignored::ignored_of(FIELDS, &given, call.core.terms.strict)?;
+    let ignored = ignored::ignored_paths_of(FIELDS, &given, call.core.terms.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());
-    let changed = call.core.algorithms.replace(&Record {
+    let changed = call.core.algorithms.replace(&Document {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
         name: value["metadata"]["name"]
@@ -323,7 +323,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     };
     let all = call.core.algorithms.all(&call.user.project_id)?;
     let total = all.len();
-    let mut matching: Vec<Record> = all
+    let mut matching: Vec<Document> = all
         .into_iter()
         .filter(|record| {
             part.as_ref()

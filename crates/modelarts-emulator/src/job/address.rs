@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 /// How many addresses end differently: from 1 to 254.
-const ROW: u32 = 254;
+const ROW_LENGTH: u32 = 254;
 /// How many rows of addresses a job may have: enough for two thousand workers.
-const ROWS: u8 = 8;
+const MAX_ROWS: u8 = 8;
 
 /// The address of a worker: its own, so that all can listen on the same port. All of 127.0.0.0/8 is
 /// this machine on Linux; elsewhere only 127.0.0.1 is.
@@ -15,8 +15,8 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
     }
     let [high, low] = network(job_id).to_be_bytes();
     // What a row does not hold goes on in the next ones.
-    let row = (index / ROW % u32::from(ROWS) + u32::from(low)) % 256;
-    format!("127.{high}.{row}.{}", index % ROW + 1)
+    let row = (index / ROW_LENGTH % u32::from(MAX_ROWS) + u32::from(low)) % 256;
+    format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
 
 /// What the addresses of all workers of a job have in common.
@@ -60,9 +60,9 @@ impl Host {
         };
         let host = |row: u8| Self {
             network: u16::from_be_bytes([high, low.wrapping_sub(row)]),
-            index: u32::from(row) * ROW + u32::from(last) - 1,
+            index: u32::from(row) * ROW_LENGTH + u32::from(last) - 1,
         };
-        (0..ROWS).map(host).collect()
+        (0..MAX_ROWS).map(host).collect()
     }
 }
 

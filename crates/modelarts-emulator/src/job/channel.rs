@@ -97,9 +97,11 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
             None => DataSource::Obs(obs(&remote.required("obs")?, "obs_url")?),
         };
         let access = item.text_of("access_method")?;
-        let local_dir = match item.home_of("local_dir")? {
+        let local_dir = match item.container_path_of("local_dir")? {
             Some(path) => path,
-            None => ContainerPath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
+            None => {
+                ContainerPath::from_static(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}"))
+            }
         };
         let prefetch = item.get("prefetch_to_local")?;
         let period = item.get("period")?;

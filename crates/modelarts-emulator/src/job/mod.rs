@@ -191,7 +191,7 @@ impl Job {
     }
 
     /// Whether `other` would write to a place that this job still writes to.
-    pub(crate) fn writes_where(&self, other: &Self) -> bool {
+    pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.project == other.project
             && !self.state.is_final()
@@ -210,9 +210,9 @@ impl Job {
         self.state = next;
         let now = now.whole_second();
         match next {
-            JobState::Queuing => self.point(now, 0),
+            JobState::Queuing => self.add_node_sample(now, 0),
             JobState::Running => {
-                self.point(now, self.request.node_count);
+                self.add_node_sample(now, self.request.node_count);
                 self.started.get_or_insert(now);
                 self.records.push(RunningRecord {
                     start: now,
@@ -234,7 +234,7 @@ impl Job {
     }
 
     /// Points bracket each change: the last old value, then the first new one.
-    fn point(&mut self, now: Timestamp, count: u32) {
+    fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.nodes.last().copied()
             && at < before
@@ -250,11 +250,11 @@ impl Job {
 
     /// Asks the driver to end the job. A later reason replaces an earlier one only if it is
     /// more urgent.
-    pub(crate) fn ask_to_stop(&self, why: StopReason) {
+    pub(crate) fn ask_to_stop(&self, reason: StopReason) {
         self.stop.send_if_modified(|current| {
-            let replace = current.is_none_or(|current| current.urgency() < why.urgency());
+            let replace = current.is_none_or(|current| current.urgency() < reason.urgency());
             if replace {
-                *current = Some(why);
+                *current = Some(reason);
             }
             replace
         });

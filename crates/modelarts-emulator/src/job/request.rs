@@ -18,7 +18,9 @@ use crate::{
     },
     job::channel::{Channel, Volume, channels, volumes},
     tuning::settings::Tuning,
-    validation::{annotations::Annotations, creation::tuned, fields::ignored::idle_start},
+    validation::{
+        annotations::Annotations, creation::fine_tuned_field, fields::ignored::unused_entry,
+    },
 };
 
 /// `spec.runtime_type` of a job whose request does not say.
@@ -119,7 +121,7 @@ impl JobRequest {
         let metadata = body.required("metadata")?;
         let none = Value::Object(Map::new());
         let algorithm = match body.get("algorithm")? {
-            None if tuned(&given).is_some() => JsonField::root(&none),
+            None if fine_tuned_field(&given).is_some() => JsonField::root(&none),
             _ => body.required("algorithm")?,
         };
         let spec = body.required("spec")?;
@@ -135,7 +137,7 @@ impl JobRequest {
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match old {
             true => Ok(None),
-            false => algorithm.home_of(name),
+            false => algorithm.container_path_of(name),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
         Ok(Self {
@@ -195,7 +197,7 @@ impl JobRequest {
 
     /// Where the code directory's copies go: `MA_JOB_DIR`.
     pub(crate) fn job_dir(&self) -> ContainerPath {
-        let default = || ContainerPath::fixed(DEFAULT_LOCAL_CODE_DIR);
+        let default = || ContainerPath::from_static(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
@@ -303,7 +305,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
     let code_dir = obs_member(algorithm, "code_dir")?;
     let command = algorithm.text_of("command")?;
     let start = match obs_member(algorithm, "boot_file")? {
-        Some(file) if idle_start(given) != Some("boot_file") => {
+        Some(file) if unused_entry(given) != Some("boot_file") => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));
@@ -312,7 +314,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
-            None if tuned(given).is_some() => Start::FineTuning,
+            None if fine_tuned_field(given).is_some() => Start::FineTuning,
             None => return Err(ApiError::command_and_image()),
         },
     };

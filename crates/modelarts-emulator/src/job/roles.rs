@@ -12,7 +12,7 @@ use crate::{
         channel::Channel,
         request::{JobRequest, LogExport, Start, auto_stop, preset},
     },
-    validation::roles::{bodies, of_task},
+    validation::roles::{rename_fields, role_bodies},
 };
 
 impl JobRequest {
@@ -41,9 +41,9 @@ fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     }
     let mut roles: Vec<Arc<JobRequest>> = Vec::new();
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
-    for (at, (task, body)) in bodies(&given).into_iter().enumerate() {
+    for (at, (task, body)) in role_bodies(&given).into_iter().enumerate() {
         let mut role =
-            JobRequest::read_ordinary(body).map_err(|error| of_task(error, at, &task))?;
+            JobRequest::read_ordinary(body).map_err(|error| rename_fields(error, at, &task))?;
         role.role = JsonField::root(&task).text_of("role")?.map(str::to_owned);
         let other = variables.entry(role_variable(role.role()));
         let other = other.or_insert_with(|| role.role().to_owned());
@@ -86,7 +86,7 @@ fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
 }
 
 /// An element of `tasks` in an answer. It shows less than an ordinary job's answer does.
-pub(crate) fn render(role: &JobRequest) -> Value {
+pub(crate) fn render_role(role: &JobRequest) -> Value {
     let mut algorithm = json!({
         "engine": role.engine,
         "inputs": role.inputs.iter().map(channel).collect::<Value>(),

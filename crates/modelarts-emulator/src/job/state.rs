@@ -115,7 +115,7 @@ pub(crate) enum StopReason {
 
 impl StopReason {
     /// Whether the steps that follow the end of the code are still worth their delays.
-    pub(crate) const fn in_a_hurry(self) -> bool {
+    pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 

@@ -14,7 +14,7 @@ use crate::{
         roles,
         state::JobState,
     },
-    validation::fields::ignored::{give_back, idle_start, visible},
+    validation::fields::ignored::{give_back, unused_entry, visible},
 };
 
 /// Whether the name of the user is known yet: the answer to a creation has an empty one.
@@ -38,7 +38,7 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
         shown["spec"] = spec(&job.request, &given);
     } else {
         let roles = job.request.roles.iter();
-        shown["tasks"] = roles.map(|role| roles::render(role)).collect();
+        shown["tasks"] = roles.map(|role| roles::render_role(role)).collect();
         if let Value::Object(mut spec) = visible(&given)["spec"].take() {
             spec.retain(|_, value| !value.is_null());
             if !spec.is_empty() {
@@ -247,7 +247,7 @@ fn algorithm(request: &JobRequest) -> Value {
         put("working_dir", path.to_string().into());
     }
     let mut algorithm = Value::Object(algorithm);
-    if let Some(idle) = idle_start(&request.given) {
+    if let Some(idle) = unused_entry(&request.given) {
         let text = request.text(&format!("/algorithm/{idle}"));
         let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
         algorithm[idle] = path

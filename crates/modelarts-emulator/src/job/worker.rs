@@ -67,7 +67,7 @@ impl Worker {
 
     /// Where its log lies below its directory.
     pub(crate) fn log_file(&self) -> PathBuf {
-        ContainerPath::fixed(MA_LOG_DIR)
+        ContainerPath::from_static(MA_LOG_DIR)
             .join(&format!("{}.log", self.log_name()))
             .relative()
             .to_owned()

@@ -17,7 +17,7 @@ use crate::{
     database::Database,
     job::worker::Worker,
     metrics::{
-        series::{GAP, MOST, Scripted, WARM_UP, rows},
+        series::{GAP, MAX_MINUTES, ScriptedSeries, WARM_UP, metrics_json},
         usage::Usage,
     },
 };
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Metrics {
     pub(crate) database: Arc<Database>,
     /// Those that run and have their values from a script.
-    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
+    pub(crate) scripted: Mutex<HashMap<String, ScriptedSeries>>,
 }
 
 /// The sums of one minute.
@@ -47,7 +47,7 @@ impl Metrics {
     }
 
     /// What a worker used between two looks.
-    pub(crate) fn add(
+    pub(crate) fn add_sample(
         &self,
         worker: &Worker,
         (before, earlier): (Timestamp, Usage),
@@ -84,7 +84,7 @@ impl Metrics {
             connection.prepare_cached(sql)?.execute(values)?;
             let sql = "DELETE FROM minutes WHERE series = ?1 AND minute <= ?2";
             let mut forget = connection.prepare_cached(sql)?;
-            forget.execute([series, minute - MOST as i64])?;
+            forget.execute([series, minute - MAX_MINUTES as i64])?;
             Ok(())
         });
         if let Err(error) = added {
@@ -94,7 +94,7 @@ impl Metrics {
 
     /// All six series of a pod at a moment; nothing before its first sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
-        if let Some(given) = self.given(pod, now)? {
+        if let Some(given) = self.scripted_json(pod, now)? {
             return Ok(Some(given));
         }
         let minutes = self.database.read(|connection| {
@@ -104,9 +104,9 @@ impl Metrics {
             let sql = "SELECT minute, samples, cpu, memory FROM minutes
                        WHERE series = ?1 ORDER BY minute";
             let mut select = connection.prepare_cached(sql)?;
-            let mut rows = select.query([series])?;
+            let mut metrics_json = select.query([series])?;
             let mut minutes: Vec<Minute> = Vec::new();
-            while let Some(row) = rows.next()? {
+            while let Some(row) = metrics_json.next()? {
                 let at: usize = row.get(0)?;
                 minutes.resize(at, Minute::default());
                 minutes.push(Minute {
@@ -121,7 +121,7 @@ impl Metrics {
             return Ok(None);
         };
         let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
-            let forgotten = minutes.len().saturating_sub(MOST);
+            let forgotten = minutes.len().saturating_sub(MAX_MINUTES);
             let kept = minutes.iter().enumerate().skip(forgotten);
             kept.map(|(at, minute)| {
                 if at < WARM_UP || minute.samples == 0 {
@@ -132,11 +132,11 @@ impl Metrics {
             })
             .collect()
         };
-        Ok(Some(rows(|name| match name {
+        Ok(Some(metrics_json(|name| match name {
             "cpuUsage" => series(|minute| minute.cpu),
             "memUsage" => series(|minute| minute.memory),
             // There are no cards on this machine.
-            _ => vec![GAP; minutes.len().min(MOST)],
+            _ => vec![GAP; minutes.len().min(MAX_MINUTES)],
         })))
     }
 
@@ -196,7 +196,7 @@ mod tests {
             for at in part {
                 let used = u64::try_from(at).unwrap() * 2 * 60_000;
                 let before = (minute(at), usage(used));
-                metrics.add(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
+                metrics.add_sample(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
             }
         }
         let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
@@ -227,17 +227,20 @@ mod tests {
                 minute(at).plus(std::time::Duration::from_secs(59)),
                 usage(used * 59_000),
             );
-            metrics.add(&worker, (minute(at), usage(0)), after);
+            metrics.add_sample(&worker, (minute(at), usage(0)), after);
         }
         let shown = metrics
             .show(&worker.pod(), minute(5 * day))
             .unwrap()
             .unwrap();
         let cpu = shown["metrics"][0]["value"].as_array().unwrap();
-        assert_eq!(cpu.len(), MOST);
-        assert_eq!(cpu[MOST - 1], 50.0);
-        assert!(cpu[..MOST - 1].iter().all(|value| *value == GAP));
-        assert_eq!(shown["metrics"][2]["value"].as_array().unwrap().len(), MOST);
+        assert_eq!(cpu.len(), MAX_MINUTES);
+        assert_eq!(cpu[MAX_MINUTES - 1], 50.0);
+        assert!(cpu[..MAX_MINUTES - 1].iter().all(|value| *value == GAP));
+        assert_eq!(
+            shown["metrics"][2]["value"].as_array().unwrap().len(),
+            MAX_MINUTES
+        );
         let left: i64 = database
             .read(|connection| {
                 connection.query_row("SELECT count(*) FROM minutes", [], |row| row.get(0))

@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::{
     clock::timestamp::Timestamp,
-    database::{unreadable, unwritable},
+    database::{read_error, write_error},
     metrics::{
         Metrics,
-        series::{GAP, Minutes, Scripted, Values, joined, rows},
+        series::{GAP, Minutes, ScriptedSeries, Values, append_minutes, metrics_json},
     },
 };
 
 impl Metrics {
     /// A worker runs from now on, and has these values.
     pub(crate) fn begin(&self, pod: String, now: Timestamp, values: BTreeMap<String, Values>) {
-        let scripted = Scripted { start: now, values };
+        let scripted = ScriptedSeries { start: now, values };
         self.scripted.lock().insert(pod, scripted);
     }
 
@@ -26,15 +26,15 @@ impl Metrics {
     pub(crate) fn end(&self, pod: &str, now: Timestamp) {
         let ended = self.scripted.lock().remove(pod);
         if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
-            self.give(pod, minutes);
+            self.add_minutes(pod, minutes);
         }
     }
 
     /// Adds minutes to what a pod has.
-    pub(crate) fn give(&self, pod: &str, minutes: Minutes) {
-        let given = self.stored(pod).and_then(|stored| {
-            let text = serde_json::to_string(&joined(stored, minutes));
-            let text = text.map_err(unwritable)?;
+    pub(crate) fn add_minutes(&self, pod: &str, minutes: Minutes) {
+        let given = self.stored_minutes(pod).and_then(|stored| {
+            let text = serde_json::to_string(&append_minutes(stored, minutes));
+            let text = text.map_err(write_error)?;
             self.database.write(|connection| {
                 let sql = "INSERT OR REPLACE INTO given_metrics (pod, minutes) VALUES (?1, ?2)";
                 connection.execute(sql, params![pod, text])
@@ -45,28 +45,32 @@ impl Metrics {
         }
     }
 
-    fn stored(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
+    fn stored_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         let sql = "SELECT minutes FROM given_metrics WHERE pod = ?1";
         let text: Option<String> = self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
             select.query_row([pod], |row| row.get(0)).optional()
         })?;
-        text.map(|text| serde_json::from_str(&text).map_err(unreadable))
+        text.map(|text| serde_json::from_str(&text).map_err(read_error))
             .transpose()
     }
 
     /// All that was given to a pod; nothing if nothing was.
-    pub(crate) fn given(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
-        let stored = self.stored(pod)?;
+    pub(crate) fn scripted_json(
+        &self,
+        pod: &str,
+        now: Timestamp,
+    ) -> rusqlite::Result<Option<Value>> {
+        let stored = self.stored_minutes(pod)?;
         let scripted = self.scripted.lock();
         let running = scripted.get(pod).and_then(|running| running.minutes(now));
         drop(scripted);
         if stored.is_none() && running.is_none() {
             return Ok(None);
         }
-        let minutes = joined(stored, running.unwrap_or_default());
+        let minutes = append_minutes(stored, running.unwrap_or_default());
         let most = minutes.values().map(Vec::len).max().unwrap_or_default();
-        Ok(Some(rows(|name| {
+        Ok(Some(metrics_json(|name| {
             let mut values = minutes.get(name).cloned().unwrap_or_default();
             values.resize(most, GAP);
             values

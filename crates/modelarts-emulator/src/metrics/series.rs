@@ -23,7 +23,7 @@ pub(crate) const GAP: f64 = -1.0;
 /// The first minutes have no samples: the service's sampler warms up.
 pub(crate) const WARM_UP: usize = 2;
 /// So many minutes are kept, the last ones: three days, as on the console.
-pub(crate) const MOST: usize = 3 * 24 * 60;
+pub(crate) const MAX_MINUTES: usize = 3 * 24 * 60;
 
 /// The values of a series, one for each minute; the last repeats.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -52,12 +52,12 @@ pub(super) type Minutes = BTreeMap<String, Vec<f64>>;
 
 /// A worker that runs.
 #[derive(Debug)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedSeries {
     pub(super) start: Timestamp,
     pub(super) values: BTreeMap<String, Values>,
 }
 
-impl Scripted {
+impl ScriptedSeries {
     /// What there is to see at a moment, with the gaps of the first minutes; nothing in the first
     /// second, in which nothing would have been measured.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
@@ -66,7 +66,7 @@ impl Scripted {
             return None;
         }
         let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
-        let forgotten = minutes.saturating_sub(MOST);
+        let forgotten = minutes.saturating_sub(MAX_MINUTES);
         let series = self.values.iter().map(|(name, Values(values))| {
             let value = |minute: usize| {
                 let value = values.get(minute).or(values.last()).copied();
@@ -79,13 +79,13 @@ impl Scripted {
 }
 
 /// The answer, with the values of each series.
-pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
-    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
-    json!({"metrics": rows})
+pub(crate) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let metrics_json = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": metrics_json})
 }
 
 /// The one behind the other, as much of it as is kept.
-pub(super) fn joined(earlier: Option<Minutes>, later: Minutes) -> Minutes {
+pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minutes {
     let mut minutes = earlier.unwrap_or_default();
     let before = minutes.values().map(Vec::len).max().unwrap_or_default();
     for (name, values) in later {
@@ -94,7 +94,7 @@ pub(super) fn joined(earlier: Option<Minutes>, later: Minutes) -> Minutes {
         series.extend(values);
     }
     let after = minutes.values().map(Vec::len).max().unwrap_or_default();
-    let forgotten = after.saturating_sub(MOST);
+    let forgotten = after.saturating_sub(MAX_MINUTES);
     for series in minutes.values_mut() {
         series.drain(..forgotten.min(series.len()));
     }

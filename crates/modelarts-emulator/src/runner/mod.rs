@@ -87,7 +87,7 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// Starts the code.
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
     /// Ready when it is time to look at the running worker again.
-    fn look(&self, worker: &Worker) -> Sleep;
+    fn next_poll(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
     fn upload_output(
         &self,
@@ -136,5 +136,5 @@ pub(crate) trait Run: Send {
         None
     }
     /// Asks all processes to end, forces them when `patience` has, and returns when they have gone.
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32>;
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
 }

@@ -45,7 +45,7 @@ impl WorkerFiles {
     /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
     pub(crate) fn scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
-        let home = directory.directory(ContainerPath::fixed(MA_HOME).relative())?;
+        let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
         match symlink(scratch, home.join(SCRATCH)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
@@ -69,7 +69,7 @@ impl WorkerFiles {
     /// The log, to write at its end.
     pub(crate) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
-        directory.directory(ContainerPath::fixed(MA_LOG_DIR).relative())?;
+        directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
         let path = directory.root().join(worker.log_file());
         fs::File::options().create(true).append(true).open(path)
     }

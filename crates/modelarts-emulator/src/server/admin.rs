@@ -190,7 +190,7 @@ async fn forget(core: &EmulatorState) -> rusqlite::Result<()> {
     }
     let mut last = 0;
     loop {
-        let some = core.store.settled_after(&mut last, MANY)?;
+        let some = core.store.settled_ids_after(&mut last, MANY)?;
         if some.is_empty() {
             return Ok(());
         }

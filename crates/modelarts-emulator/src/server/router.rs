@@ -122,7 +122,7 @@ async fn tell_what_is_stored(
     next: Next,
 ) -> Response {
     let response = next.run(request).await;
-    match core.store.database.written().await {
+    match core.store.database.committed().await {
         Ok(()) => response,
         Err(failure) => {
             let request_id = new_request_id();

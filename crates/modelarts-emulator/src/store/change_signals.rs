@@ -12,25 +12,25 @@ pub(crate) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 /// Hears the bell of one id, from the moment it was made.
 #[derive(Debug)]
 pub(crate) struct Listener<'a> {
-    bells: &'a ChangeSignals,
+    signals: &'a ChangeSignals,
     id: String,
     receiver: watch::Receiver<()>,
 }
 
 impl ChangeSignals {
     pub(crate) fn listen(&self, id: &str) -> Listener<'_> {
-        let mut bells = self.0.lock();
-        let bell = bells.entry(id.to_owned()).or_default();
+        let mut signals = self.0.lock();
+        let signal = signals.entry(id.to_owned()).or_default();
         Listener {
-            bells: self,
+            signals: self,
             id: id.to_owned(),
-            receiver: bell.subscribe(),
+            receiver: signal.subscribe(),
         }
     }
 
     pub(crate) fn notify(&self, id: &str) {
-        if let Some(bell) = self.0.lock().get(id) {
-            bell.send_replace(());
+        if let Some(signal) = self.0.lock().get(id) {
+            signal.send_replace(());
         }
     }
 }
@@ -45,13 +45,13 @@ impl Listener<'_> {
 
 impl Drop for Listener<'_> {
     fn drop(&mut self) {
-        let mut bells = self.bells.0.lock();
+        let mut signals = self.signals.0.lock();
         // This one is still counted.
-        if bells
+        if signals
             .get(&self.id)
-            .is_some_and(|bell| bell.receiver_count() <= 1)
+            .is_some_and(|signal| signal.receiver_count() <= 1)
         {
-            bells.remove(&self.id);
+            signals.remove(&self.id);
         }
     }
 }
@@ -62,16 +62,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_ring_before_the_wait_is_heard_and_nothing_is_left() {
-        let bells = ChangeSignals::default();
-        let mut first = bells.listen("a");
-        let second = bells.listen("a");
-        bells.notify("b");
+        let signals = ChangeSignals::default();
+        let mut first = signals.listen("a");
+        let second = signals.listen("a");
+        signals.notify("b");
         assert!(futures::poll!(std::pin::pin!(first.changed())).is_pending());
-        bells.notify("a");
+        signals.notify("a");
         first.changed().await;
         drop(first);
-        assert_eq!(bells.0.lock().len(), 1);
+        assert_eq!(signals.0.lock().len(), 1);
         drop(second);
-        assert_eq!(bells.0.lock().len(), 0);
+        assert_eq!(signals.0.lock().len(), 0);
     }
 }

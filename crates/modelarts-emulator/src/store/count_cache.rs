@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// As many questions are remembered.
-const MOST: usize = 32;
+const MAX_ENTRIES: usize = 32;
 /// Questions with longer texts are not, so that the memory for them is bounded.
-const LONGEST: usize = 4096;
+const MAX_KEY_LENGTH: usize = 4096;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl CountKey {
             Test::Contains(part) => part.len(),
             Test::In(values) | Test::NotIn(values) => values.iter().map(String::len).sum(),
         };
-        let short = selection.tests.iter().map(length).sum::<usize>() <= LONGEST;
+        let short = selection.tests.iter().map(length).sum::<usize>() <= MAX_KEY_LENGTH;
         let lasting = selection.tags.is_empty() && selection.hosts.is_none();
         (short && lasting).then(|| Self {
             project: project.to_owned(),
@@ -65,8 +65,8 @@ impl CountCache {
     }
 
     /// The count, if it is known.
-    pub(crate) fn count(&mut self, question: &CountKey) -> Option<u64> {
-        let at = self.0.iter().position(|(known, _)| known == question)?;
+    pub(crate) fn count(&mut self, key: &CountKey) -> Option<u64> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
         let count = found.1;
         self.0.push_front(found);
@@ -74,22 +74,22 @@ impl CountCache {
     }
 
     /// Remembers a count that was not known.
-    pub(crate) fn keep(&mut self, question: CountKey, count: u64) {
-        self.0.push_front((question, count));
-        self.0.truncate(MOST);
+    pub(crate) fn insert(&mut self, key: CountKey, count: u64) {
+        self.0.push_front((key, count));
+        self.0.truncate(MAX_ENTRIES);
     }
 
     /// A job has come.
     pub(crate) fn add(&mut self, job: &Job) {
-        for (question, count) in &mut self.0 {
-            *count += u64::from(question.fits(job));
+        for (key, count) in &mut self.0 {
+            *count += u64::from(key.fits(job));
         }
     }
 
     /// A job goes, or is about to change.
     pub(crate) fn subtract(&mut self, job: &Job) {
-        for (question, count) in &mut self.0 {
-            *count -= u64::from(question.fits(job));
+        for (key, count) in &mut self.0 {
+            *count -= u64::from(key.fits(job));
         }
     }
 }

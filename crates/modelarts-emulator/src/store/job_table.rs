@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     clock::timestamp::Timestamp,
-    database::{unreadable, unwritable},
+    database::{read_error, write_error},
     job::{Job, address::network, event::Event, request::JobRequest},
     store::{creation_counts, trial_table},
 };
@@ -86,7 +86,7 @@ pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// How many jobs refer to an experiment.
-pub(crate) fn of_experiment(
+pub(crate) fn count_of_experiment(
     connection: &Connection,
     project: i64,
     experiment: &str,
@@ -158,7 +158,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
     connection
         .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
         .execute(params![number, request.name, request.algorithm_name])?;
-    let given = serde_json::to_string(&request.given).map_err(unwritable)?;
+    let given = serde_json::to_string(&request.given).map_err(write_error)?;
     connection
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
@@ -210,7 +210,7 @@ pub(crate) fn save(
 
 /// Writes the state, and the events that are new.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
-    let state = serde_json::to_string(job).map_err(unwritable)?;
+    let state = serde_json::to_string(job).map_err(write_error)?;
     connection
         .prepare_cached(
             "INSERT INTO states (job, state) VALUES (?1, ?2)
@@ -222,7 +222,7 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
          (?1, (SELECT coalesce(max(place), 0) + 1 FROM events WHERE job = ?1), ?2, ?3)",
     )?;
     for event in job.events.drain(..) {
-        let kind = serde_json::to_string(&event.kind).map_err(unwritable)?;
+        let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
         insert.execute(params![number, event.time.millis(), kind])?;
     }
     Ok(())
@@ -269,10 +269,10 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
 
 /// A job from its two texts, without its events and trials.
 pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
-    let given: Value = serde_json::from_str(request).map_err(unreadable)?;
+    let given: Value = serde_json::from_str(request).map_err(read_error)?;
     let request = JobRequest::read(given)
-        .map_err(|error| unreadable(std::io::Error::other(format!("{error:?}"))))?;
-    let mut job: Job = serde_json::from_str(state).map_err(unreadable)?;
+        .map_err(|error| read_error(std::io::Error::other(format!("{error:?}"))))?;
+    let mut job: Job = serde_json::from_str(state).map_err(read_error)?;
     job.request = Arc::new(request);
     Ok(job)
 }
@@ -286,7 +286,7 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     let rows = select.query_map([id], |row| {
         Ok(Event {
             time: Timestamp::from_millis(row.get(0)?),
-            kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(unreadable)?,
+            kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(read_error)?,
         })
     })?;
     rows.collect()

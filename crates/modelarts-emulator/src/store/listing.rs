@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::{
-    database::unwritable,
+    database::write_error,
     job::{Job, request::RUNTIME_TYPE},
     store::{
         JobStore,
@@ -25,7 +25,7 @@ use crate::{
 
 /// A page, and how many there are.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct JobPage {
     /// All jobs of the project.
     pub(crate) total: u64,
     /// Those that were asked for.
@@ -36,16 +36,20 @@ pub(crate) struct Found {
 
 /// Pages that begin behind this place are looked up in the tallies; before it, going through the
 /// jobs is faster. Tests have few jobs.
-const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
+const NEAR_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// The shortest part of a name that the index knows.
-const TRIGRAM: usize = 3;
+const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
     /// A page of the jobs of a project.
-    pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
+    pub(crate) fn list(
+        &self,
+        project_id: &str,
+        selection: &Selection,
+    ) -> rusqlite::Result<JobPage> {
         // Taken before the database, as by whoever changes a job.
-        let mut remembered = self.remembered.lock();
+        let mut count_cache = self.count_cache.lock();
         let (total, count, texts) = self.database.read(|connection| {
             let Some(project) = job_table::known_project(connection, project_id)? else {
                 return Ok((0, 0, Vec::new()));
@@ -55,17 +59,17 @@ impl JobStore {
             let own: Vec<&(Key, Test)> = selection
                 .tests
                 .iter()
-                .filter(|(key, _)| key.of_each_job())
+                .filter(|(key, _)| key.is_of_each_job())
                 .collect();
             let (count, places) =
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
-                    selection.counted(connection, &groups)?
+                    selection.page_by_counts(connection, &groups)?
                 } else {
-                    let question = CountKey::new(project_id, selection);
-                    let known = question.as_ref().and_then(|it| remembered.count(it));
-                    let found = selection.found(connection, &groups, &own, known)?;
-                    if let (Some(question), None) = (question, known) {
-                        remembered.keep(question, found.0);
+                    let key = CountKey::new(project_id, selection);
+                    let known = key.as_ref().and_then(|it| count_cache.count(it));
+                    let found = selection.page_by_tests(connection, &groups, &own, known)?;
+                    if let (Some(key), None) = (key, known) {
+                        count_cache.insert(key, found.0);
                     }
                     found
                 };
@@ -78,13 +82,13 @@ impl JobStore {
                 .collect();
             Ok((total, count, texts?))
         })?;
-        drop(remembered);
+        drop(count_cache);
         // Reading JSON takes longer than finding it: others have the database meanwhile.
         let jobs: rusqlite::Result<Vec<Job>> = texts
             .iter()
             .map(|(request, state)| job_table::read(request, state))
             .collect();
-        Ok(Found {
+        Ok(JobPage {
             total,
             count,
             jobs: jobs?,
@@ -105,7 +109,7 @@ impl Selection {
         while let Some(row) = rows.next()? {
             let mut passes = true;
             for (key, test) in &self.tests {
-                if key.of_each_job() {
+                if key.is_of_each_job() {
                     continue;
                 }
                 passes &= match (key, row.get_ref(key.column())?.as_str()?) {
@@ -122,7 +126,7 @@ impl Selection {
     }
 
     /// All jobs of some groups in a span of time. Nothing is counted that was not counted before.
-    fn counted(
+    fn page_by_counts(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -146,7 +150,7 @@ impl Selection {
             return Ok((count, Vec::new()));
         }
         let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
-        if skip >= NEAR {
+        if skip >= NEAR_OFFSET {
             let first = if self.ascending {
                 before + skip
             } else {
@@ -181,13 +185,13 @@ impl Selection {
                 first.add(place?);
             }
         }
-        Ok((count, first.behind(skip)))
+        Ok((count, first.after(skip)))
     }
 
     /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
     /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
     /// than an index would find, and not begun when that is to be expected.
-    fn found(
+    fn page_by_tests(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -206,12 +210,12 @@ impl Selection {
                 return Ok((count, places));
             }
         }
-        self.looked_up(connection, groups, tests)
+        self.page_by_candidates(connection, groups, tests)
     }
 
     /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
     /// page and what comes before it.
-    fn looked_up(
+    fn page_by_candidates(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -224,7 +228,7 @@ impl Selection {
         let mut best = TopN::new(self.ascending, self.skip.saturating_add(self.limit));
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            let mut passes = self.hosts.is_none() || self.runs_there(row)?;
+            let mut passes = self.hosts.is_none() || self.runs_on_hosts(row)?;
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
@@ -233,10 +237,10 @@ impl Selection {
                 best.add((row.get("created")?, row.get("number")?));
             }
         }
-        Ok((count, best.behind(self.skip)))
+        Ok((count, best.after(self.skip)))
     }
 
-    fn runs_there(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+    fn runs_on_hosts(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let (network, nodes): (Option<u16>, u32) = (row.get("network")?, row.get("nodes")?);
         let hosts = self.hosts.iter().flatten();
         Ok(hosts
@@ -252,7 +256,7 @@ impl Selection {
         tests: &[&(Key, Test)],
     ) -> rusqlite::Result<(String, Vec<Value>)> {
         let list = |values: &[String]| -> rusqlite::Result<Value> {
-            Ok(serde_json::to_string(values).map_err(unwritable)?.into())
+            Ok(serde_json::to_string(values).map_err(write_error)?.into())
         };
         let ids = tests.iter().find_map(|test| match test {
             (Key::Id, Test::In(ids)) => Some(ids),
@@ -307,7 +311,7 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
 }
 
 /// The most characters that are looked up; what follows is compared.
-const LOOKED_UP: usize = 64;
+const MAX_PHRASE_LENGTH: usize = 64;
 
 /// The longest part of a name that is asked for, as the index takes it.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
@@ -316,9 +320,9 @@ fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
         _ => None,
     });
     let (key, part) = parts.max_by_key(|(_, part)| part.chars().count())?;
-    let begin: String = part.chars().take(LOOKED_UP).collect();
+    let begin: String = part.chars().take(MAX_PHRASE_LENGTH).collect();
     let quoted = begin.replace('"', "\"\"");
-    (part.chars().count() >= TRIGRAM).then(|| format!("{}: \"{quoted}\"", key.column()))
+    (part.chars().count() >= TRIGRAM_LENGTH).then(|| format!("{}: \"{quoted}\"", key.column()))
 }
 
 #[cfg(test)]

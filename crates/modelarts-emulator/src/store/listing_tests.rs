@@ -322,7 +322,7 @@ fn what_is_asked_for_again_is_right_again() {
             selection.to = Some(Timestamp::from_millis(1_600_000_003_000));
         }
         let asked = CountKey::new("p", &selection).unwrap();
-        known += u32::from(store.remembered.lock().count(&asked).is_some());
+        known += u32::from(store.count_cache.lock().count(&asked).is_some());
         let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
         if !selection.ascending {
             right.reverse();

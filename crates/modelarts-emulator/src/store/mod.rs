@@ -25,7 +25,7 @@ use crate::{
 
 /// A job that is not at its end.
 #[derive(Debug)]
-struct Live {
+struct LiveJob {
     row: Row,
     job: Job,
 }
@@ -34,10 +34,10 @@ struct Live {
 #[derive(Debug)]
 pub(crate) struct JobStore {
     /// By id. As many as there are jobs on their way, however many there are in all.
-    live: Mutex<HashMap<String, Live>>,
-    bells: ChangeSignals,
+    live: Mutex<HashMap<String, LiveJob>>,
+    signals: ChangeSignals,
     /// Held whenever a job changes. Taken after `live` and before the database.
-    pub(crate) remembered: Mutex<CountCache>,
+    pub(crate) count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
 
@@ -45,8 +45,8 @@ impl JobStore {
     pub(crate) fn new(database: Arc<Database>) -> Self {
         Self {
             live: Mutex::default(),
-            bells: ChangeSignals::default(),
-            remembered: Mutex::default(),
+            signals: ChangeSignals::default(),
+            count_cache: Mutex::default(),
             database,
         }
     }
@@ -60,12 +60,16 @@ impl JobStore {
         one_job_per_output: bool,
     ) -> Result<(), ApiError> {
         let mut live = self.live.lock();
-        if one_job_per_output && live.values().any(|other| other.job.writes_where(&job)) {
+        if one_job_per_output
+            && live
+                .values()
+                .any(|other| other.job.shares_output_with(&job))
+        {
             return Err(ApiError::invalid_parameter(
                 "Other running job contain train_url",
             ));
         }
-        let mut remembered = self.remembered.lock();
+        let mut count_cache = self.count_cache.lock();
         let row = self.database.write(|connection| {
             if let Some(project) = job_table::known_project(connection, &job.project)? {
                 if job_table::is_taken(connection, project, &job.request.name)? {
@@ -77,14 +81,14 @@ impl JobStore {
             }
             job_table::insert(connection, &mut job).map(Ok)
         })??;
-        remembered.add(&job);
-        drop(remembered);
+        count_cache.add(&job);
+        drop(count_cache);
         let id = job.id.clone();
         if !job.settled {
-            live.insert(id.clone(), Live { row, job });
+            live.insert(id.clone(), LiveJob { row, job });
         }
         drop(live);
-        self.bells.notify(&id);
+        self.signals.notify(&id);
         Ok(())
     }
 
@@ -114,45 +118,45 @@ impl JobStore {
             Some(entry) => entry,
             None => {
                 let (row, job) = self.load(id)?;
-                Live { row, job }
+                LiveJob { row, job }
             }
         };
         let tags = entry.job.tags.clone();
-        let mut remembered = self.remembered.lock();
-        remembered.subtract(&entry.job);
+        let mut count_cache = self.count_cache.lock();
+        count_cache.subtract(&entry.job);
         let result = change(&mut entry.job);
-        remembered.add(&entry.job);
-        let Live { row, job } = &mut entry;
+        count_cache.add(&entry.job);
+        let LiveJob { row, job } = &mut entry;
         let written = self
             .database
             .write(|connection| job_table::save(connection, row, job, &tags));
         if let Err(error) = written {
             tracing::error!(job = id, %error, "a change is not stored");
         }
-        drop(remembered);
+        drop(count_cache);
         if !entry.job.settled {
             live.insert(id.to_owned(), entry);
         }
         drop(live);
-        self.bells.notify(id);
+        self.signals.notify(id);
         Some(result)
     }
 
     pub(crate) fn remove(&self, id: &str) {
         let mut live = self.live.lock();
         let known = live.remove(id).map(|entry| entry.job);
-        let mut remembered = self.remembered.lock();
-        if !remembered.is_empty()
+        let mut count_cache = self.count_cache.lock();
+        if !count_cache.is_empty()
             && let Some(job) = known.or_else(|| Some(self.load(id)?.1))
         {
-            remembered.subtract(&job);
+            count_cache.subtract(&job);
         }
         if let Err(error) = self.database.write(|c| job_table::remove(c, id)) {
             tracing::error!(job = id, %error, "a deletion is not stored");
         }
-        drop(remembered);
+        drop(count_cache);
         drop(live);
-        self.bells.notify(id);
+        self.signals.notify(id);
     }
 
     /// All events of a job, the oldest first.
@@ -186,10 +190,14 @@ impl JobStore {
     }
 
     /// How many jobs of a project refer to an experiment.
-    pub(crate) fn of_experiment(&self, project: &str, experiment: &str) -> rusqlite::Result<u64> {
+    pub(crate) fn count_of_experiment(
+        &self,
+        project: &str,
+        experiment: &str,
+    ) -> rusqlite::Result<u64> {
         self.database.read(
             |connection| match job_table::known_project(connection, project)? {
-                Some(project) => job_table::of_experiment(connection, project, experiment),
+                Some(project) => job_table::count_of_experiment(connection, project, experiment),
                 None => Ok(0),
             },
         )
@@ -197,7 +205,11 @@ impl JobStore {
 
     /// The ids of the next `many` jobs behind the number `last`, which moves on, but for those that
     /// are on their way. Nothing if there are no more.
-    pub(crate) fn settled_after(&self, last: &mut i64, many: u32) -> rusqlite::Result<Vec<String>> {
+    pub(crate) fn settled_ids_after(
+        &self,
+        last: &mut i64,
+        many: u32,
+    ) -> rusqlite::Result<Vec<String>> {
         loop {
             let live = self.live.lock();
             let mut some = self
@@ -243,15 +255,15 @@ impl JobStore {
         id: &str,
         mut look: impl FnMut(Option<&Job>) -> Option<R>,
     ) -> R {
-        let mut bell = self.bells.listen(id);
+        let mut signal = self.signals.listen(id);
         let seen = loop {
             let there = self.read(id, |job| look(Some(job)));
             match there.unwrap_or_else(|| look(None)) {
                 Some(seen) => break seen,
-                None => bell.changed().await,
+                None => signal.changed().await,
             }
         };
-        if let Err(error) = self.database.written().await {
+        if let Err(error) = self.database.committed().await {
             tracing::error!(job = id, ?error, "what was waited for is not stored");
         }
         seen

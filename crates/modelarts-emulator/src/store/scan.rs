@@ -11,7 +11,7 @@ use crate::store::{
 };
 
 /// Each group is gone through by a statement of its own.
-const MOST_GROUPS: usize = 64;
+const MAX_GROUPS: usize = 64;
 
 impl Selection {
     /// The page of a list of `count` jobs. `None` if more than `most` jobs would have to be looked
@@ -22,10 +22,10 @@ impl Selection {
         groups: &[i64],
         tests: &[&(Key, Test)],
         count: u64,
-        most: u64,
+        max_scanned: u64,
     ) -> rusqlite::Result<Option<Vec<SortKey>>> {
         let take = self.limit.min(count.saturating_sub(self.skip));
-        if groups.len() > MOST_GROUPS {
+        if groups.len() > MAX_GROUPS {
             return Ok(None);
         }
         let order = if self.ascending { "ASC" } else { "DESC" };
@@ -57,13 +57,13 @@ impl Selection {
             all.push(rows);
         }
         let mut places = Vec::new();
-        let (mut looked, mut skip) = (0, self.skip);
+        let (mut scanned, mut skip) = (0, self.skip);
         while (places.len() as u64) < take {
             let Some(Reverse(((place, passes), group))) = next.pop() else {
                 break;
             };
-            looked += 1;
-            if looked > most {
+            scanned += 1;
+            if scanned > max_scanned {
                 return Ok(None);
             }
             if passes && skip > 0 {

@@ -69,7 +69,7 @@ impl Selection {
 }
 
 impl Key {
-    pub(super) fn of_each_job(self) -> bool {
+    pub(super) fn is_of_each_job(self) -> bool {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 

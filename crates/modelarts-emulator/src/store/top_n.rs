@@ -10,7 +10,7 @@ pub(crate) type SortKey = (i64, i64);
 #[derive(Debug)]
 pub(crate) struct TopN {
     ascending: bool,
-    most: u64,
+    limit: u64,
     /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
     /// the order over.
     kept: BinaryHeap<SortKey>,
@@ -18,17 +18,17 @@ pub(crate) struct TopN {
 
 impl TopN {
     /// To keep at most so many, the oldest ones or the newest.
-    pub(crate) fn new(ascending: bool, most: u64) -> Self {
+    pub(crate) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
-            most,
+            limit,
             kept: BinaryHeap::new(),
         }
     }
 
     pub(crate) fn add(&mut self, place: SortKey) {
         let place = sort_key(self.ascending, place);
-        if (self.kept.len() as u64) < self.most {
+        if (self.kept.len() as u64) < self.limit {
             self.kept.push(place);
         } else if let Some(mut last) = self.kept.peek_mut()
             && place < *last
@@ -38,7 +38,7 @@ impl TopN {
     }
 
     /// In order, without the first `skip`.
-    pub(crate) fn behind(self, skip: u64) -> Vec<SortKey> {
+    pub(crate) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
@@ -77,13 +77,13 @@ mod tests {
             if !ascending {
                 all.reverse();
             }
-            for most in 0..=7 {
-                for skip in 0..=most {
-                    let mut first = TopN::new(ascending, most as u64);
+            for limit in 0..=7 {
+                for skip in 0..=limit {
+                    let mut first = TopN::new(ascending, limit as u64);
                     places.iter().for_each(|place| first.add(*place));
-                    let end = most.min(all.len());
+                    let end = limit.min(all.len());
                     let page = &all[skip.min(end)..end];
-                    assert_eq!(first.behind(skip as u64), page, "{most} {skip} {ascending}");
+                    assert_eq!(first.after(skip as u64), page, "{limit} {skip} {ascending}");
                 }
             }
         }

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 
-use crate::tuning::search::{Known, Point, Searcher};
+use crate::tuning::search::{Point, SearchHistory, Searcher};
 
 #[derive(Debug)]
 pub(crate) struct Anneal {
@@ -15,11 +15,11 @@ pub(crate) struct Anneal {
 }
 
 impl Searcher for Anneal {
-    fn next(&self, known: Known<'_>, rng: &mut Rng) -> Point {
-        let mut ranked: Vec<_> = known.tried.iter().collect();
+    fn next(&self, history: SearchHistory<'_>, rng: &mut Rng) -> Point {
+        let mut ranked: Vec<_> = history.tried.iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         let Some(last) = ranked.len().checked_sub(1) else {
-            return known.random(rng);
+            return history.random(rng);
         };
         // A geometric distribution: good points often, others sometimes.
         let stay = 1.0 / self.best.max(1.0);
@@ -27,7 +27,7 @@ impl Searcher for Anneal {
         while place < last && rng.f64() > stay {
             place += 1;
         }
-        let half = 0.5 / (1.0 + known.tried.len() as f64 * self.shrink);
+        let half = 0.5 / (1.0 + history.tried.len() as f64 * self.shrink);
         let around = &ranked[place].0;
         around
             .iter()

@@ -7,7 +7,7 @@ pub(crate) type Point = Vec<f64>;
 
 /// What a search algorithm knows when it is asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct SearchHistory<'a> {
     /// Points with their rewards; more is better.
     pub(crate) tried: &'a [(Point, f64)],
     /// Points that are being tried.
@@ -15,7 +15,7 @@ pub(crate) struct Known<'a> {
     pub(crate) dimensions: usize,
 }
 
-impl Known<'_> {
+impl SearchHistory<'_> {
     pub(super) fn random(&self, rng: &mut Rng) -> Point {
         (0..self.dimensions).map(|_| rng.f64()).collect()
     }
@@ -23,5 +23,5 @@ impl Known<'_> {
 
 /// Chooses where to try next.
 pub(crate) trait Searcher: Send + Sync {
-    fn next(&self, known: Known<'_>, rng: &mut Rng) -> Point;
+    fn next(&self, history: SearchHistory<'_>, rng: &mut Rng) -> Point;
 }

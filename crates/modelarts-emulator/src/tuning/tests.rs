@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::tuning::{
     anneal, bayes,
-    search::{Known, Point, Searcher},
+    search::{Point, SearchHistory, Searcher},
     tpe,
 };
 
@@ -16,8 +16,8 @@ fn hill(point: &Point) -> f64 {
 struct AtRandom;
 
 impl Searcher for AtRandom {
-    fn next(&self, known: Known<'_>, rng: &mut Rng) -> Point {
-        known.random(rng)
+    fn next(&self, history: SearchHistory<'_>, rng: &mut Rng) -> Point {
+        history.random(rng)
     }
 }
 
@@ -26,12 +26,12 @@ fn climb(searcher: &dyn Searcher, seed: u64, samples: usize) -> Vec<f64> {
     let mut rng = Rng::with_seed(seed);
     let mut tried = Vec::new();
     for _ in 0..samples {
-        let known = Known {
+        let history = SearchHistory {
             tried: &tried,
             running: &[],
             dimensions: 2,
         };
-        let point = searcher.next(known, &mut rng);
+        let point = searcher.next(history, &mut rng);
         assert!(point.iter().all(|x| (0.0..=1.0).contains(x)), "{point:?}");
         let reward = hill(&point);
         tried.push((point, reward));
@@ -49,13 +49,17 @@ fn each_algorithm_finds_more_than_its_first_points_and_than_chance() {
         kind,
         kappa: 2.5,
         // Without it the probability of an improvement stays near what it has.
-        xi: if kind == bayes::Kind::Poi { 0.2 } else { 0.0 },
+        xi: if kind == bayes::Acquisition::Poi {
+            0.2
+        } else {
+            0.0
+        },
         first: 5,
     };
     let searchers: [(&str, Box<dyn Searcher>); 5] = [
-        ("ucb", Box::new(bayes(bayes::Kind::Ucb))),
-        ("ei", Box::new(bayes(bayes::Kind::Ei))),
-        ("poi", Box::new(bayes(bayes::Kind::Poi))),
+        ("ucb", Box::new(bayes(bayes::Acquisition::Ucb))),
+        ("ei", Box::new(bayes(bayes::Acquisition::Ei))),
+        ("poi", Box::new(bayes(bayes::Acquisition::Poi))),
         (
             "tpe",
             Box::new(tpe::Tpe {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     validation::{
-        creation::tuned,
+        creation::fine_tuned_field,
         fields::{
             field_spec::{Fate, Line, Need, Type},
             ignored::is_empty,
@@ -17,11 +17,11 @@ use crate::{
 
 /// Checks the type and the limits of every field.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    against(lines(), body)
+    check_against(lines(), body)
 }
 
 /// Checks every field of `body` by its line of `lines`.
-pub(crate) fn against<'l>(
+pub(crate) fn check_against<'l>(
     lines: impl IntoIterator<Item = &'l Line>,
     body: &Value,
 ) -> Result<(), ApiError> {
@@ -72,7 +72,7 @@ pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
         "/algorithm/command",
         "/algorithm/engine",
     ];
-    match tuned(body) {
+    match fine_tuned_field(body) {
         Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
             "fine-tuning ({} in a job without code, command or image to run)",
             model[1..].replace('/', ".")

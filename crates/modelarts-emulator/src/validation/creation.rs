@@ -32,7 +32,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
-    pub(crate) terms: &'a Offer,
+    pub(crate) offer: &'a Offer,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
     /// True for an algorithm that is to be stored, which is checked in the form of a job.
@@ -42,7 +42,7 @@ pub(crate) struct Creation<'a> {
 }
 
 /// The field by which a job names a model of the platform to tune.
-pub(crate) fn tuned(body: &Value) -> Option<&'static str> {
+pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
     let fields = [
         "/train_type",
         "/ftjob_config",
@@ -74,7 +74,7 @@ impl<'a> Creation<'a> {
 
     /// True for a job that tunes a model of the platform, which brings its own code.
     pub(crate) fn tunes(&self) -> bool {
-        tuned(self.body).is_some()
+        fine_tuned_field(self.body).is_some()
     }
 
     /// True for a heterogeneous job: code, data and place are those of its tasks.
@@ -106,7 +106,7 @@ impl<'a> Creation<'a> {
 
     pub(crate) fn pool(&self) -> Option<&'a Pool> {
         let id = self.text("/spec/resource/pool_id")?;
-        self.terms.pools.iter().find(|pool| pool.id == id)
+        self.offer.pools.iter().find(|pool| pool.id == id)
     }
 
     /// True for a job in a dedicated pool, or in a federation of pools.

@@ -6,7 +6,7 @@ use crate::{api::error::ApiError, validation::fields::ignored::known};
 
 /// The roles of a body: each as it was given, with known fields only, and as the body of an
 /// ordinary job.
-pub(crate) fn bodies(given: &Value) -> Vec<(Value, Value)> {
+pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known = known(given);
     let tasks = match known["tasks"].take() {
         Value::Array(tasks) => tasks,
@@ -41,7 +41,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// An error of the role as an ordinary job, with the names that its fields have in `tasks`.
-pub(crate) fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
+pub(crate) fn rename_fields(error: ApiError, at: usize, task: &Value) -> ApiError {
     let element = format!("tasks[{at}]");
     let algorithm = format!("{element}.algorithm.");
     let mut error = error

@@ -16,9 +16,9 @@ const KINDS: [(&str, &str); 3] = [
     ("obs", "obs_path"),
 ];
 /// The most volumes of a job: the user guide calls them disks.
-const MOST: usize = 8;
+const MAX_VOLUMES: usize = 8;
 
-fn broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
+fn rule_broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(format!("spec.volumes{what}")))
 }
 
@@ -35,8 +35,8 @@ struct Mount<'a> {
     place: Option<&'a str>,
 }
 
-fn mounts<'a>(draft: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
-    let volumes = draft.list("/spec/volumes").iter();
+fn mounts<'a>(creation: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
+    let volumes = creation.list("/spec/volumes").iter();
     volumes.flat_map(|volume| {
         let kinds = KINDS.into_iter().filter(|(kind, _)| given(volume, kind));
         kinds.map(|(kind, source)| Mount {
@@ -52,70 +52,74 @@ fn mounts<'a>(draft: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a>
     })
 }
 
-fn places<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    mounts(draft).filter_map(|mount| mount.place)
+fn places<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    mounts(creation).filter_map(|mount| mount.place)
 }
 
 /// The OBS paths of volumes.
-pub(crate) fn obs_sources<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let mounts = mounts(draft).filter(|mount| mount.kind != "nfs");
+pub(crate) fn obs_sources<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let mounts = mounts(creation).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)
 }
 
-pub(crate) fn one_kind(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
+pub(crate) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, volume) in creation.list("/spec/volumes").iter().enumerate() {
         if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
-            return broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
+            return rule_broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
         }
     }
     Ok(())
 }
 
 /// NFS volumes need nothing: no document says so.
-pub(crate) fn path(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(crate) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
     let lacks =
         |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
-    match mounts(draft).find(lacks) {
-        Some(Mount { kind, .. }) => broken(format_args!(": {kind} must have a path or local_path")),
+    match mounts(creation).find(lacks) {
+        Some(Mount { kind, .. }) => {
+            rule_broken(format_args!(": {kind} must have a path or local_path"))
+        }
         None => Ok(()),
     }
 }
 
-fn has_nfs(draft: &Creation<'_>) -> bool {
-    mounts(draft).any(|mount| mount.kind == "nfs")
+fn has_nfs(creation: &Creation<'_>) -> bool {
+    mounts(creation).any(|mount| mount.kind == "nfs")
 }
 
-pub(crate) fn nfs_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if has_nfs(draft) && !draft.has_tasks() && !draft.has_pool() {
-        return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
+pub(crate) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if has_nfs(creation) && !creation.has_tasks() && !creation.has_pool() {
+        return rule_broken(
+            ": nfs must run in a dedicated pool, spec.resource.pool_id is required",
+        );
     }
     Ok(())
 }
 
-pub(crate) fn at_most_8(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.list("/spec/volumes").len() > MOST {
-        return broken(format_args!(" must have at most {MOST} elements"));
+pub(crate) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.list("/spec/volumes").len() > MAX_VOLUMES {
+        return rule_broken(format_args!(" must have at most {MAX_VOLUMES} elements"));
     }
     Ok(())
 }
 
 /// A bucket is no file system.
-pub(crate) fn once(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(crate) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
-    for mount in mounts(draft).filter(|mount| mount.kind != "obs") {
+    for mount in mounts(creation).filter(|mount| mount.kind != "obs") {
         if let Some(source) = mount.source
             && !seen.insert((mount.kind, source.trim_end_matches('/')))
         {
-            return broken(format_args!(" must mount {source} once"));
+            return rule_broken(format_args!(" must mount {source} once"));
         }
     }
     Ok(())
 }
 
-pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(crate) fn volume_places_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut seen = BTreeSet::new();
-    match places(draft).find(|place| !seen.insert(*place)) {
-        Some(place) => broken(format_args!(" must mount one volume at {place}")),
+    match places(creation).find(|place| !seen.insert(*place)) {
+        Some(place) => rule_broken(format_args!(" must mount one volume at {place}")),
         None => Ok(()),
     }
 }
@@ -132,19 +136,19 @@ const PLATFORM: [&str; 6] = [
     "/home/ma-user/modelarts/log",
 ];
 
-fn none_at(draft: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
-    match places(draft).find(|place| taken(place)) {
-        Some(place) => broken(format_args!(" must not be mounted at {place}")),
+fn none_at(creation: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
+    match places(creation).find(|place| taken(place)) {
+        Some(place) => rule_broken(format_args!(" must not be mounted at {place}")),
         None => Ok(()),
     }
 }
 
-pub(crate) fn default_mount(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| DEFAULT_MOUNTS.contains(&place))
+pub(crate) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, |place| DEFAULT_MOUNTS.contains(&place))
 }
 
-pub(crate) fn path_plain(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| container_path::plain(place).is_err())
+pub(crate) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, |place| container_path::plain(place).is_err())
 }
 
 /// True for a place where a volume would hide directories of the platform.
@@ -152,14 +156,14 @@ pub(crate) fn hides_platform(place: &str) -> bool {
     PLATFORM.contains(&place.trim_end_matches('/'))
 }
 
-pub(crate) fn over_home(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, hides_platform)
+pub(crate) fn volume_over_home(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, hides_platform)
 }
 
-pub(crate) fn over_channel(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(crate) fn volume_over_channel(creation: &Creation<'_>) -> Result<(), ApiError> {
     let channels = ["/algorithm/inputs", "/algorithm/outputs"];
-    let channels = channels.into_iter().flat_map(|list| draft.list(list));
+    let channels = channels.into_iter().flat_map(|list| creation.list(list));
     let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
     let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
-    none_at(draft, |place| directories.contains(&place))
+    none_at(creation, |place| directories.contains(&place))
 }

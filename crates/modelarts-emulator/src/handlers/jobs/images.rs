@@ -107,7 +107,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
         ("letters", u8::is_ascii_alphabetic),
     )?;
     let description = body.get("description")?;
-    let description = description.map(|field| field.up_to(512)).transpose()?;
+    let description = description.map(|field| field.text_up_to(512)).transpose()?;
     let task = logs::worker(call)?.task();
     let organizations = &call.core.terms.organizations;
     if !(organizations.is_empty() || organizations.contains(namespace)) {

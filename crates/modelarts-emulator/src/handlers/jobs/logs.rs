@@ -9,7 +9,7 @@ use crate::{
     api::{error::ApiError, response::ApiResponse},
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
     job::{request::LogExport, worker::Worker},
-    logs::{index::page, lines::Wanted},
+    logs::{index::page, lines::LineQuery},
     runner::LogTail,
 };
 
@@ -42,10 +42,10 @@ fn kept(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
 async fn tail(call: &ApiCall<'_>, worker: Worker, limit: u64) -> Result<Option<LogTail>, ApiError> {
     kept(call, &worker)?;
     let tail = call.core.runner.log_tail(worker, limit).await;
-    tail.map_err(unreadable)
+    tail.map_err(read_error)
 }
 
-fn unreadable(error: std::io::Error) -> ApiError {
+fn read_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
         Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
     };
     kept(call, &worker)?;
-    let wanted = Wanted {
+    let wanted = LineQuery {
         count,
         ascending,
         base,
@@ -108,8 +108,8 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let part = |from, most| runner.log_part(worker.clone(), from, most);
     let index = call.core.log_indexes.of(&worker.log_name());
     let page = page(&index, wanted, MAX_PREVIEW, part).await;
-    let page = page.map_err(unreadable)?;
-    if page.is_none() && part(0, 1).await.map_err(unreadable)?.is_empty() {
+    let page = page.map_err(read_error)?;
+    if page.is_none() && part(0, 1).await.map_err(read_error)?.is_empty() {
         return not_ready();
     }
     let (first, last, lines, content) = match page {

@@ -61,7 +61,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut draft = Creation {
         body: &body,
-        terms: &call.core.terms,
+        offer: &call.core.terms,
         stored: stored.as_ref(),
         is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
@@ -137,8 +137,8 @@ const CHANGES: &[Line] = &[
 /// only shown.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    body_shape::against(CHANGES, &body)?;
-    let ignored = ignored::ignored_of(CHANGES, &body, call.core.terms.strict)?;
+    body_shape::check_against(CHANGES, &body)?;
+    let ignored = ignored::ignored_paths_of(CHANGES, &body, call.core.terms.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();

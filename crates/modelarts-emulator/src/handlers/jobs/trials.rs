@@ -9,14 +9,14 @@ use crate::{
         call::{ApiCall, ApiResult, ok},
         jobs::trial_table,
     },
-    tuning::{importance::importance, settings::documented, trial::TrialStatus},
+    tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
 
 /// Rows on a page when the request does not say, as in the documented example.
 const PAGE: usize = 50;
 
 pub(crate) fn algorithms() -> ApiResult {
-    let rows = documented();
+    let rows = documented_algorithms();
     ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
 }
 

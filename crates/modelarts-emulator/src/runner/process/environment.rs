@@ -11,7 +11,7 @@ use crate::{
         address::address, channel::Access, request::JobRequest, roles::role_variable,
         worker::Worker,
     },
-    runner::process::process_table::RUN,
+    runner::process::process_table::RUN_VARIABLE,
 };
 
 /// The whole environment of a worker: nothing comes from the emulator's own.
@@ -30,8 +30,8 @@ pub(crate) fn variables(
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&of.job_id, &of.request, of.index);
     let hosts = hosts(of);
-    let at = |path: &ContainerPath| path.below(worker).into_os_string();
-    let fixed = |path: &'static str| at(&ContainerPath::fixed(path));
+    let at = |path: &ContainerPath| path.host_path(worker).into_os_string();
+    let fixed = |path: &'static str| at(&ContainerPath::from_static(path));
     let text = |text: &str| OsString::from(text);
     let nodes = hosts.get(request.role()).map_or(0, Vec::len);
     let job_dir = at(&request.job_dir());
@@ -81,7 +81,7 @@ pub(crate) fn variables(
     for (name, value) in request.environments.iter().flatten() {
         set(name, value.into());
     }
-    set(RUN, run.to_owned());
+    set(RUN_VARIABLE, run.to_owned());
     variables
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
         .filter(|channel| channel.access == Access::Parameter)
         .map(|channel| {
             let mut argument = OsString::from(format!("--{}=", channel.name));
-            argument.push(channel.local_dir.below(worker));
+            argument.push(channel.local_dir.host_path(worker));
             argument
         });
     parameters.chain(channels).collect()

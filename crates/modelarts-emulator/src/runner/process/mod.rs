@@ -45,7 +45,7 @@ use crate::{
             orphans::OrphanRecord,
             process_table::ProcessTable,
             python::python3,
-            run::{NeverStarted, ProcessRun, Pumps, Remains},
+            run::{NeverStarted, ProcessRun, Pumps, RunCleanup},
             watchdog::Watchdog,
         },
         worker_files::WorkerFiles,
@@ -60,7 +60,7 @@ pub(crate) struct ProcessRunner {
     processes: Arc<ProcessTable>,
     watchdog: Watchdog,
     pumps: Pumps,
-    leftovers: OrphanRecord,
+    orphans: OrphanRecord,
     meter: Arc<Meter>,
 }
 
@@ -95,7 +95,7 @@ impl ProcessRunner {
             watchdog: Watchdog::new(processes.mark(), settings.temporary.clone()),
             settings,
             pumps: Pumps::default(),
-            leftovers: OrphanRecord::end_all(data_dir, &processes)?,
+            orphans: OrphanRecord::end_all(data_dir, &processes)?,
             processes,
             meter: Arc::default(),
         })
@@ -214,7 +214,7 @@ impl ProcessRunner {
                         "there is no python3 on the PATH of this emulator",
                     ));
                 };
-                let boot_file = request.code_copy().below(directory.root()).join(below);
+                let boot_file = request.code_copy().host_path(directory.root()).join(below);
                 (
                     python.as_os_str().to_owned(),
                     vec![boot_file.into_os_string()],
@@ -253,20 +253,20 @@ impl ProcessRunner {
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
-            self.watchdog.begin(group);
-            self.leftovers.note(group);
+            self.watchdog.add_group(group);
+            self.orphans.add(group);
         }
         // If it has been killed already, its end will be noticed.
         let _ = starter.write_all(start_gate::GO);
         self.pumps.begin(worker.log_name(), pump.clone(), group);
         Ok(ProcessRun::new(
             child,
-            Remains {
+            RunCleanup {
                 group,
                 run,
                 processes: Arc::clone(&self.processes),
                 watchdog: self.watchdog.clone(),
-                leftovers: self.leftovers.clone(),
+                orphans: self.orphans.clone(),
                 name: worker.log_name(),
                 pumps: self.pumps.clone(),
                 pump,
@@ -359,7 +359,7 @@ impl Runner for ProcessRunner {
         let Ok(directory) = self.files.directory(worker) else {
             return Vec::new();
         };
-        let code = worker.request.code_copy().below(directory.root());
+        let code = worker.request.code_copy().host_path(directory.root());
         ["pip-requirements.txt", "requirements.txt"]
             .into_iter()
             .filter(|name| code.join(name).is_file())
@@ -385,10 +385,12 @@ impl Runner for ProcessRunner {
                 let path = worker
                     .request
                     .code_copy()
-                    .below(directory.root())
+                    .host_path(directory.root())
                     .join(&file);
                 let venv = Self::venv(&directory);
-                let run = self.processes.run(directory.root(), Some(INSTALLATION));
+                let run = self
+                    .processes
+                    .run(directory.root(), Some(INSTALLATION_PART));
                 let home = directory.root();
                 let install = python::install(python, &venv, home, &path, &run, &self.watchdog);
                 let installed = tokio::select! {
@@ -402,9 +404,9 @@ impl Runner for ProcessRunner {
                 installed
             };
             match result.await {
-                Ok(said) => {
+                Ok(output) => {
                     let mut log = self.files.open_log(&worker)?;
-                    log.write_all(said.as_bytes())
+                    log.write_all(output.as_bytes())
                 }
                 Err(error) if interrupt.is_cancelled() => Err(error),
                 Err(error) => {
@@ -435,8 +437,8 @@ impl Runner for ProcessRunner {
     }
 
     /// In real time: the processes live in it.
-    fn look(&self, _worker: &Worker) -> Sleep {
-        Box::pin(tokio::time::sleep(LOOK))
+    fn next_poll(&self, _worker: &Worker) -> Sleep {
+        Box::pin(tokio::time::sleep(POLL_PERIOD))
     }
 
     fn upload_output(
@@ -465,7 +467,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             // What has been written so far belongs to it.
-            if let Some(pump) = runner.pumps.of(&worker) {
+            if let Some(pump) = runner.pumps.find(&worker) {
                 pump.drain();
             }
             runner
@@ -483,7 +485,7 @@ impl Runner for ProcessRunner {
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
-        let pump = self.pumps.of(&worker);
+        let pump = self.pumps.find(&worker);
         Box::pin(blocking(move || {
             if let Some(pump) = pump {
                 pump.drain();
@@ -494,7 +496,7 @@ impl Runner for ProcessRunner {
 
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
         let files = self.files.clone();
-        let pump = self.pumps.of(&worker);
+        let pump = self.pumps.find(&worker);
         Box::pin(blocking(move || {
             if let Some(pump) = pump {
                 pump.drain();
@@ -504,7 +506,7 @@ impl Runner for ProcessRunner {
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
-        let leader = self.pumps.leader(&worker);
+        let leader = self.pumps.leading_reward(&worker);
         let meter = Arc::clone(&self.meter);
         Box::pin(async move {
             let leader = u32::try_from(leader?.as_raw_nonzero().get()).ok()?;
@@ -531,6 +533,6 @@ impl Runner for ProcessRunner {
 }
 
 /// The name of an installation of packages where a run has the name of its trial.
-const INSTALLATION: &str = "packages";
+const INSTALLATION_PART: &str = "packages";
 /// How often running workers are looked at. What is due then is decided by the emulator's clock.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_PERIOD: Duration = Duration::from_millis(100);

@@ -100,13 +100,13 @@ impl Shared {
     /// Writes what a run has said by now and what is not in its files yet. Only what is there is
     /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &Running) -> io::Result<()> {
-        let said = running.plan.log(self.now().since(running.start));
+        let text = running.plan.log(self.now().since(running.start));
         let mut written = running.written.lock();
-        let new = said.as_bytes().get(written.bytes..).unwrap_or_default();
+        let new = text.as_bytes().get(written.bytes..).unwrap_or_default();
         if new.is_empty() {
             return Ok(());
         }
-        written.bytes = said.len();
+        written.bytes = text.len();
         let mut logs = self.files.open_logs(worker)?;
         for (log, full) in logs.iter_mut().zip(&mut written.full) {
             if !*full {
@@ -139,7 +139,7 @@ impl Runner for SimulatedRunner {
 
     fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
         // Only the log is there, and it stays.
-        done()
+        ready()
     }
 
     fn download_time(&self, worker: &Worker) -> Duration {
@@ -166,7 +166,7 @@ impl Runner for SimulatedRunner {
     ) -> BoxFuture<'_, io::Result<()>> {
         match RunPlan::of(&self.0.script, &worker).input_error {
             Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
-            None => done(),
+            None => ready(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Runner for SimulatedRunner {
         _index: usize,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn requirements(&self, _worker: &Worker) -> Vec<String> {
@@ -189,7 +189,7 @@ impl Runner for SimulatedRunner {
         _file: String,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
@@ -207,7 +207,7 @@ impl Runner for SimulatedRunner {
         });
         let sleep = match running.plan.fault() {
             Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
-            _ => self.0.clock.sleep(running.plan.lively()),
+            _ => self.0.clock.sleep(running.plan.alive_for()),
         };
         let mut all = self.0.running.lock();
         all.insert(worker.log_name(), Arc::clone(&running));
@@ -221,7 +221,7 @@ impl Runner for SimulatedRunner {
         std::future::ready(Box::new(run) as Box<dyn Run>).boxed()
     }
 
-    fn look(&self, worker: &Worker) -> Sleep {
+    fn next_poll(&self, worker: &Worker) -> Sleep {
         // All that has to be looked for is whether it hangs.
         match flavors::gpus(worker.request.flavor()) {
             0 => Box::pin(std::future::pending()),
@@ -235,11 +235,11 @@ impl Runner for SimulatedRunner {
         _index: usize,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn clear_scratch(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn export_log(
@@ -279,7 +279,7 @@ impl Runner for SimulatedRunner {
         // Busy all the time, as long as there are signs of life.
         let usage = self.running(&worker).map(|running| {
             let ran = self.0.now().since(running.start);
-            let lively = ran.min(running.plan.lively());
+            let lively = ran.min(running.plan.alive_for());
             Usage {
                 cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
                 memory: 0,
@@ -298,7 +298,7 @@ impl Runner for SimulatedRunner {
     }
 }
 
-fn done() -> BoxFuture<'static, io::Result<()>> {
+fn ready() -> BoxFuture<'static, io::Result<()>> {
     std::future::ready(Ok(())).boxed()
 }
 
@@ -351,7 +351,7 @@ impl Run for SimulatedRun {
         .boxed()
     }
 
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
         async move {
             let hangs = self.running.plan.fault().is_some();
             let code = if self.running.plan.ignores_sigterm {
@@ -359,7 +359,7 @@ impl Run for SimulatedRun {
                 tokio::select! {
                     biased;
                     () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
-                    () = patience => KILLED,
+                    () = grace => KILLED,
                 }
             } else {
                 TERMINATED

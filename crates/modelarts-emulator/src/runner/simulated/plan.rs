@@ -60,7 +60,7 @@ impl RunPlan {
     }
 
     /// How long there are signs of life.
-    pub(crate) fn lively(&self) -> Duration {
+    pub(crate) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
                 let fault = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -72,12 +72,12 @@ impl RunPlan {
 
     /// Whether it comes so far that its fault strikes.
     pub(crate) fn fault(&self) -> Option<RunFault> {
-        self.fault.filter(|_| self.lively() < self.seconds)
+        self.fault.filter(|_| self.alive_for() < self.seconds)
     }
 
     /// What it has written by then, so long after its start.
     pub(crate) fn log(&self, elapsed: Duration) -> String {
-        let until = elapsed.min(self.lively()).as_secs_f64();
+        let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
         for line in &self.log {
             let mut n = 0_u32;

@@ -114,9 +114,9 @@ impl fmt::Display for ScriptError {
 impl std::error::Error for ScriptError {}
 
 /// The most seconds that anything takes: a year.
-const LONGEST: f64 = 31_536_000.0;
+const MAX_SECONDS: f64 = 31_536_000.0;
 /// The most times that a line is repeated in a run.
-const MOST_LINES: f64 = 1_000_000.0;
+const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
     /// Reads and checks a script.
@@ -153,7 +153,7 @@ impl Script {
             return ScriptedRun::default();
         };
         match of_all.tasks.get(task) {
-            Some(task) => task.clone().or(of_all),
+            Some(task) => task.clone().with_defaults_from(of_all),
             None => of_all.clone(),
         }
     }
@@ -165,20 +165,20 @@ impl ScriptedJob {
         let variables = request.environments.as_ref();
         self.name
             .as_ref()
-            .is_none_or(|pattern| like(pattern, &request.name))
+            .is_none_or(|pattern| matches_pattern(pattern, &request.name))
             && self.annotations.iter().all(|(name, pattern)| {
                 let value = annotations.and_then(|all| all.get(name)?.as_str());
-                value.is_some_and(|text| like(pattern, text))
+                value.is_some_and(|text| matches_pattern(pattern, text))
             })
             && self.environments.iter().all(|(name, pattern)| {
                 let value = variables.and_then(|all| all.get(name));
-                value.is_some_and(|text| like(pattern, text))
+                value.is_some_and(|text| matches_pattern(pattern, text))
             })
     }
 }
 
 /// Whether a text is as the pattern says, in which `*` stands for any text.
-fn like(pattern: &str, text: &str) -> bool {
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
@@ -198,7 +198,7 @@ fn like(pattern: &str, text: &str) -> bool {
 
 impl ScriptedRun {
     /// What is said here, and where nothing is, what is said there.
-    fn or(self, other: &Self) -> Self {
+    fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
             exit_code: self.exit_code.or(other.exit_code),
@@ -218,10 +218,10 @@ impl ScriptedRun {
     }
 
     /// `place` names it in the sentence; `of_all` is what it is a part of.
-    fn check(&self, place: &str, of_all: Option<&Self>) -> Result<(), String> {
+    fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
-            Some(seconds) if !(0.0..=LONGEST).contains(&seconds) => Err(format!(
-                "{place}.{name} must be between 0 and {LONGEST} seconds"
+            Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(
+                "{path}.{name} must be between 0 and {MAX_SECONDS} seconds"
             )),
             _ => Ok(()),
         };
@@ -232,16 +232,16 @@ impl ScriptedRun {
             .exit_code
             .is_some_and(|code| !(0..=255).contains(&code))
         {
-            return Err(format!("{place}.exit_code must be between 0 and 255"));
+            return Err(format!("{path}.exit_code must be between 0 and 255"));
         }
         let lasts = self.seconds.or(of_all.and_then(|all| all.seconds));
         for (at, line) in self.log.iter().flatten().enumerate() {
             let name = format!("log[{at}]");
             time(&format!("{name}.at"), Some(line.at))?;
             let Some(every) = line.every else { continue };
-            if !every.is_finite() || every * MOST_LINES < lasts.unwrap_or(0.0).max(0.001) {
+            if !every.is_finite() || every * MAX_LINES < lasts.unwrap_or(0.0).max(0.001) {
                 return Err(format!(
-                    "{place}.{name}.every must be so large that the line comes at most {MOST_LINES} times"
+                    "{path}.{name}.every must be so large that the line comes at most {MAX_LINES} times"
                 ));
             }
         }
@@ -249,28 +249,28 @@ impl ScriptedRun {
             if !SERIES.contains(&series.as_str()) {
                 let known = SERIES.join(", ");
                 return Err(format!(
-                    "{place}.metrics.{series} is no series; there are {known}"
+                    "{path}.metrics.{series} is no series; there are {known}"
                 ));
             }
             if !values.0.iter().all(|value| (-1.0..=100.0).contains(value)) {
                 return Err(format!(
-                    "{place}.metrics.{series} must be percent, 0 to 100, or -1 for a gap"
+                    "{path}.metrics.{series} must be percent, 0 to 100, or -1 for a gap"
                 ));
             }
         }
         for (task, run) in &self.tasks {
-            let place = format!("{place}.tasks.{task}");
+            let path = format!("{path}.tasks.{task}");
             if of_all.is_some() {
-                return Err(format!("{place}: a task has no tasks"));
+                return Err(format!("{path}: a task has no tasks"));
             }
             let named = task.rsplit_once('-');
             if !named.is_some_and(|(role, index)| !role.is_empty() && index.parse::<u32>().is_ok())
             {
                 return Err(format!(
-                    "{place}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
+                    "{path}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
                 ));
             }
-            run.check(&place, Some(self))?;
+            run.check(&path, Some(self))?;
         }
         Ok(())
     }
@@ -326,7 +326,7 @@ mod tests {
             ("*", "", true),
             ("", "a", false),
         ] {
-            assert_eq!(like(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(matches_pattern(pattern, text), fits, "{pattern} {text}");
         }
     }
 

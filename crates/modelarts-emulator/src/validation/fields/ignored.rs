@@ -20,9 +20,9 @@ use crate::{
 /// The header of the answer to a creation that has the paths.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
 /// The most bytes of that header: servers and clients have limits for all headers together.
-const LONGEST: usize = 2048;
+const MAX_HEADER_LENGTH: usize = 2048;
 /// Stands for the paths beyond that.
-const MORE: &str = "...";
+const ELLIPSIS: &str = "...";
 /// Bytes of a path that a list in a header cannot have as they are.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
@@ -57,7 +57,7 @@ impl Node {
     }
 
     /// The value is a text that has no effect here, as only others have one.
-    fn has_no_such(&self, value: &Value) -> bool {
+    fn has_no_effect(&self, value: &Value) -> bool {
         let Some((_, Type::Open(values), ..)) = self.line else {
             return false;
         };
@@ -78,13 +78,13 @@ pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
 }
 
 /// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
-pub(crate) fn ignored_of(
+pub(crate) fn ignored_paths_of(
     lines: &'static [Line],
     body: &Value,
     strict: bool,
 ) -> Result<BTreeSet<String>, ApiError> {
     let mut paths = BTreeMap::new();
-    each(&Node::of(lines), body, "", &mut |path, documented| {
+    visit_ignored(&Node::of(lines), body, "", &mut |path, documented| {
         paths.insert(path, documented);
     });
     if strict {
@@ -94,16 +94,16 @@ pub(crate) fn ignored_of(
 }
 
 /// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
-const OF_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
+const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 /// The path of each ignored field; true if it is documented.
 fn paths(body: &Value) -> BTreeMap<String, bool> {
     let mut paths = BTreeMap::new();
-    each(&FIELDS, body, "", &mut |path, documented| {
+    visit_ignored(&FIELDS, body, "", &mut |path, documented| {
         paths.insert(path, documented);
     });
     if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
-        for field in OF_TASKS {
+        for field in REPLACED_BY_TASKS {
             let given = body.pointer(&format!("/{}", field.replace('.', "/")));
             if given.is_some_and(|value| !is_empty(value)) {
                 paths.retain(|path, _| !path.starts_with(field));
@@ -111,13 +111,13 @@ fn paths(body: &Value) -> BTreeMap<String, bool> {
             }
         }
     }
-    paths.extend(idle_start(body).map(|name| (format!("algorithm.{name}"), true)));
+    paths.extend(unused_entry(body).map(|name| (format!("algorithm.{name}"), true)));
     paths
 }
 
 /// Of `boot_file` and `command` the one that does not run, where a job has both: a custom image
 /// runs its command, an engine of the platform the boot file.
-pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
+pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
         value.is_some_and(|value| !is_empty(value))
@@ -127,7 +127,7 @@ pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
 }
 
 /// 501 for documented fields that have no effect.
-pub(crate) fn refuse(body: &Value) -> Result<(), ApiError> {
+pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths(body))
 }
 
@@ -144,21 +144,21 @@ fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
 }
 
 /// Tells the path of each ignored field, and if it is documented.
-fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bool)) {
+fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut(String, bool)) {
     let mut visit = |name: &str, path: String, value: &Value| {
         let below = node.below.get(name);
         if is_empty(value) || below.is_none() && node.is_free() {
             return;
         }
         match below.map(|node| (node, node.fate())) {
-            None => tell(path, false),
-            Some((node, _)) if node.has_no_such(value) => tell(path, true),
+            None => report(path, false),
+            Some((node, _)) if node.has_no_effect(value) => report(path, true),
             Some((node, Fate::Stored | Fate::Unshown)) => {
                 if node.line.is_none_or(|line| asks_for_more(line, value)) {
-                    tell(path, true);
+                    report(path, true);
                 }
             }
-            Some((node, Fate::Acted | Fate::Echoed)) => each(node, value, &path, tell),
+            Some((node, Fate::Acted | Fate::Echoed)) => visit_ignored(node, value, &path, report),
             Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
         }
     };
@@ -208,9 +208,9 @@ pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     for path in paths {
         let path = utf8_percent_encode(path, ENCODED).to_string();
         let comma = if list.is_empty() { "" } else { "," };
-        if list.len() + 1 + path.len() + 1 + MORE.len() > LONGEST {
+        if list.len() + 1 + path.len() + 1 + ELLIPSIS.len() > MAX_HEADER_LENGTH {
             list.push_str(comma);
-            list.push_str(MORE);
+            list.push_str(ELLIPSIS);
             break;
         }
         list.push_str(comma);
