@@ -93,8 +93,8 @@ impl Timestamp {
 
     /// Reads a moment as the service's searches take it: digits are milliseconds, else RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if let Some(moment) = Self::parse_millis(text) {
-            return Some(moment);
+        if let Some(timestamp) = Self::parse_millis(text) {
+            return Some(timestamp);
         }
         let timestamp: jiff::Timestamp = text.parse().ok()?;
         Some(Self(timestamp.as_millisecond()))
@@ -130,9 +130,9 @@ impl From<SystemTime> for Timestamp {
 }
 
 impl From<Timestamp> for SystemTime {
-    fn from(moment: Timestamp) -> Self {
-        let distance = Duration::from_millis(moment.0.unsigned_abs());
-        match moment.0 {
+    fn from(timestamp: Timestamp) -> Self {
+        let distance = Duration::from_millis(timestamp.0.unsigned_abs());
+        match timestamp.0 {
             0.. => UNIX_EPOCH + distance,
             _ => UNIX_EPOCH - distance,
         }

@@ -41,7 +41,7 @@ fn home(request: &JobRequest) -> Option<&ObsPath> {
     request
         .outputs
         .iter()
-        .find_map(|output| match &output.place {
+        .find_map(|output| match &output.source {
             DataSource::Obs(path) => Some(path),
             DataSource::DataSet { .. } => None,
         })

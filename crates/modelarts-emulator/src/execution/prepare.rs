@@ -119,7 +119,7 @@ impl Driver {
                         parameter,
                         cause,
                     });
-                    let (name, place) = (&input.name, &input.place);
+                    let (name, place) = (&input.name, &input.source);
                     return Err(Ending::Unprepared(format!(
                         "the training input {name} cannot be downloaded from {place}: {error}"
                     )));
@@ -136,7 +136,7 @@ impl Driver {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });
             if let Err(error) = copy.await? {
-                let (name, place) = (&output.name, &output.place);
+                let (name, place) = (&output.name, &output.source);
                 return Err(Ending::Unprepared(format!(
                     "the training output {name} cannot be downloaded from {place}: {error}"
                 )));

@@ -22,9 +22,9 @@ pub(crate) struct Channel {
     pub(crate) access: Access,
     /// Whether the request said so, then the answer says it too.
     pub(crate) access_given: bool,
-    pub(crate) place: DataSource,
+    pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// What lies in the output's place is copied in before the start (predownload).
+    /// The content of the output's source is copied in before the start (predownload).
     pub(crate) prefetch: bool,
     /// How often an output is copied out while the job runs.
     pub(crate) period: Duration,
@@ -89,7 +89,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
         let name = item.text_of("name")?.unwrap_or_default().to_owned();
         let remote = item.required("remote")?;
-        let place = match remote.get("dataset")? {
+        let source = match remote.get("dataset")? {
             Some(dataset) => DataSource::DataSet {
                 id: dataset.required("id")?.text()?.to_owned(),
                 version: dataset.text_of("version_id")?.map(str::to_owned),
@@ -122,7 +122,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
                 _ => Access::Parameter,
             },
             access_given: access.is_some(),
-            place,
+            source,
             local_dir,
             prefetch: prefetch.is_some_and(|field| field.value() == &Value::Bool(true)),
             period: period
@@ -162,14 +162,14 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
             let Some(volume) = item.get(kind)? else {
                 continue;
             };
-            let (Some(path), Some(place)) =
+            let (Some(path), Some(local_path)) =
                 (volume.text_of(source)?, volume.text_of("local_path")?)
             else {
                 continue;
             };
-            if hides_platform(place) || container_path::plain(place).is_err() {
+            if hides_platform(local_path) || container_path::plain(local_path).is_err() {
                 return Err(ApiError::not_modelled(format!(
-                    "{} at {place} (it must be a path without . and .. that hides no directory of the platform: name another one)",
+                    "{} at {local_path} (it must be a path without . and .. that hides no directory of the platform: name another one)",
                     volume.required("local_path")?
                 )));
             }
@@ -178,7 +178,7 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
                     "nfs" => VolumeSource::Nfs(path.to_owned()),
                     _ => VolumeSource::Obs(obs(&volume, source)?),
                 },
-                local_path: place.to_owned(),
+                local_path: local_path.to_owned(),
             });
         }
     }

@@ -138,7 +138,7 @@ impl Job {
             description: request.text("/metadata/description").to_owned(),
             changed: Map::new(),
             priority: request.priority(),
-            preemptible: request.given.pointer("/spec/schedule_policy/preemptible")
+            preemptible: request.body.pointer("/spec/schedule_policy/preemptible")
                 == Some(&true.into()),
             schedule_count: 1,
             restarts: 0,
@@ -164,8 +164,8 @@ impl Job {
     }
 
     /// The body of the request with what was changed since.
-    pub(crate) fn given(&self) -> Cow<'_, Value> {
-        let mut given = Cow::Borrowed(&self.request.given);
+    pub(crate) fn body(&self) -> Cow<'_, Value> {
+        let mut given = Cow::Borrowed(&self.request.body);
         if !self.changed.is_empty()
             && let Value::Object(given) = given.to_mut()
         {
@@ -197,7 +197,7 @@ impl Job {
             && !self.state.is_final()
             && theirs.any(|output| {
                 let mut own = self.request.all_outputs();
-                own.any(|own| own.place == output.place)
+                own.any(|own| own.source == output.source)
             })
     }
 

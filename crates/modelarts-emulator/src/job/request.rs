@@ -30,7 +30,7 @@ pub(crate) const RUNTIME_TYPE: &str = "production";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
-    pub(crate) given: Value,
+    pub(crate) body: Value,
     pub(crate) name: String,
     pub(crate) workspace_id: String,
     pub(crate) annotations: Option<Map<String, Value>>,
@@ -167,7 +167,7 @@ impl JobRequest {
                 }
             },
             tuning: Tuning::read(&algorithm)?,
-            given,
+            body: given,
             ..Self::default()
         })
     }
@@ -240,8 +240,8 @@ impl JobRequest {
 
     /// 1 to 3; 1 if the request does not say.
     pub(crate) fn priority(&self) -> i64 {
-        let asked = self.given.pointer("/spec/schedule_policy/priority");
-        asked.and_then(Value::as_i64).unwrap_or(1)
+        let priority = self.body.pointer("/spec/schedule_policy/priority");
+        priority.and_then(Value::as_i64).unwrap_or(1)
     }
 
     /// `spec.runtime_type`.
@@ -254,7 +254,7 @@ impl JobRequest {
 
     /// A text of the body, by its JSON pointer; empty if it is not there.
     pub(crate) fn text(&self, pointer: &str) -> &str {
-        let value = self.given.pointer(pointer);
+        let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
     }
 }

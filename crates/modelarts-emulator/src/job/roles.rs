@@ -80,7 +80,7 @@ fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
         pool_id: first.pool_id.clone(),
         node_count: roles.iter().map(|role| role.node_count).sum(),
         roles,
-        given,
+        body: given,
         ..JobRequest::default()
     })
 }
@@ -146,7 +146,7 @@ fn channel(channel: &Channel) -> Value {
     json!({
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
-        "remote": {"obs": {"obs_url": channel.place.to_string()}},
+        "remote": {"obs": {"obs_url": channel.source.to_string()}},
     })
 }
 

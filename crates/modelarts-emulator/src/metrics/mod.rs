@@ -121,8 +121,8 @@ impl Metrics {
             return Ok(None);
         };
         let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
-            let forgotten = minutes.len().saturating_sub(MAX_MINUTES);
-            let kept = minutes.iter().enumerate().skip(forgotten);
+            let dropped = minutes.len().saturating_sub(MAX_MINUTES);
+            let kept = minutes.iter().enumerate().skip(dropped);
             kept.map(|(at, minute)| {
                 if at < WARM_UP || minute.samples == 0 {
                     return GAP;

@@ -66,13 +66,13 @@ impl ScriptedSeries {
             return None;
         }
         let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
-        let forgotten = minutes.saturating_sub(MAX_MINUTES);
+        let dropped = minutes.saturating_sub(MAX_MINUTES);
         let series = self.values.iter().map(|(name, Values(values))| {
             let value = |minute: usize| {
                 let value = values.get(minute).or(values.last()).copied();
                 value.filter(|_| minute >= WARM_UP).unwrap_or(GAP)
             };
-            (name.clone(), (forgotten..minutes).map(value).collect())
+            (name.clone(), (dropped..minutes).map(value).collect())
         });
         Some(series.collect())
     }
@@ -94,9 +94,9 @@ pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minute
         series.extend(values);
     }
     let after = minutes.values().map(Vec::len).max().unwrap_or_default();
-    let forgotten = after.saturating_sub(MAX_MINUTES);
+    let dropped = after.saturating_sub(MAX_MINUTES);
     for series in minutes.values_mut() {
-        series.drain(..forgotten.min(series.len()));
+        series.drain(..dropped.min(series.len()));
     }
     minutes
 }

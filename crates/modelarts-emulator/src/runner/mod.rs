@@ -1,7 +1,6 @@
 //! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code,
 //! `simulated_runner.rs` follows a script.
 
-mod capped_log;
 pub(crate) mod process;
 pub(crate) mod simulated;
 mod worker_files;

@@ -114,7 +114,7 @@ async fn seed(State(core): State<Arc<EmulatorState>>, request: Request) -> Respo
 
 /// The paths of the fields of a job's creation, and of its changes, that have no effect.
 async fn ignored(State(core): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
-    let paths = core.store.read(&id, |job| ignored::ignored(&job.given()));
+    let paths = core.store.read(&id, |job| ignored::ignored(&job.body()));
     reply(match paths {
         Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),

@@ -158,7 +158,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
     connection
         .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
         .execute(params![number, request.name, request.algorithm_name])?;
-    let given = serde_json::to_string(&request.given).map_err(write_error)?;
+    let given = serde_json::to_string(&request.body).map_err(write_error)?;
     connection
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
@@ -254,7 +254,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     let found = select.query_row([id], |row| {
         let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
         job.trials = trial_table::load(connection, row.get(0)?)?;
-        let place = Row {
+        let row = Row {
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
@@ -262,7 +262,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
             open: row.get(3)?,
             placed: job.started.is_some(),
         };
-        Ok((place, job))
+        Ok((row, job))
     });
     found.optional()
 }

@@ -61,7 +61,7 @@ impl JobStore {
                 .iter()
                 .filter(|(key, _)| key.is_of_each_job())
                 .collect();
-            let (count, places) =
+            let (count, keys) =
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
                     selection.page_by_counts(connection, &groups)?
                 } else {
@@ -76,7 +76,7 @@ impl JobStore {
             let mut texts = connection.prepare_cached(
                 "SELECT request, state FROM requests JOIN states USING (job) WHERE job = ?1",
             )?;
-            let texts: rusqlite::Result<Vec<(String, String)>> = places
+            let texts: rusqlite::Result<Vec<(String, String)>> = keys
                 .iter()
                 .map(|(_, number)| texts.query_row([number], |row| Ok((row.get(0)?, row.get(1)?))))
                 .collect();
@@ -156,7 +156,7 @@ impl Selection {
             } else {
                 end - 1 - skip
             };
-            if let Some(span) = creation_counts::at(connection, &groups, first)? {
+            if let Some(span) = creation_counts::span_at(connection, &groups, first)? {
                 let within = first - span.before;
                 if self.ascending {
                     since = since.max(span.start);
@@ -181,8 +181,8 @@ impl Selection {
             let rows = select.query_map(params![group, since, until, most], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-            for place in rows {
-                first.add(place?);
+            for key in rows {
+                first.add(key?);
             }
         }
         Ok((count, first.after(skip)))
@@ -205,9 +205,9 @@ impl Selection {
             let most = if has_index(tests) { count } else { u64::MAX };
             let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
             if expected <= most
-                && let Some(places) = self.scan(connection, &groups, tests, count, most)?
+                && let Some(keys) = self.scan(connection, &groups, tests, count, most)?
             {
-                return Ok((count, places));
+                return Ok((count, keys));
             }
         }
         self.page_by_candidates(connection, groups, tests)

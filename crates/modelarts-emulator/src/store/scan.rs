@@ -39,8 +39,8 @@ impl Selection {
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
-            let place = (row.get("created")?, row.get("number")?);
-            Ok((sort_key(self.ascending, place), passes))
+            let key = (row.get("created")?, row.get("number")?);
+            Ok((sort_key(self.ascending, key), passes))
         };
         let mut statements = Vec::new();
         for _ in groups {
@@ -56,10 +56,10 @@ impl Selection {
             }
             all.push(rows);
         }
-        let mut places = Vec::new();
+        let mut keys = Vec::new();
         let (mut scanned, mut skip) = (0, self.skip);
-        while (places.len() as u64) < take {
-            let Some(Reverse(((place, passes), group))) = next.pop() else {
+        while (keys.len() as u64) < take {
+            let Some(Reverse(((key, passes), group))) = next.pop() else {
                 break;
             };
             scanned += 1;
@@ -69,12 +69,12 @@ impl Selection {
             if passes && skip > 0 {
                 skip -= 1;
             } else if passes {
-                places.push(sort_key(self.ascending, place));
+                keys.push(sort_key(self.ascending, key));
             }
             if let Some(row) = all[group].next()? {
                 next.push(Reverse((look(row)?, group)));
             }
         }
-        Ok(Some(places))
+        Ok(Some(keys))
     }
 }

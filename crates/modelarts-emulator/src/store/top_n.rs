@@ -26,14 +26,14 @@ impl TopN {
         }
     }
 
-    pub(crate) fn add(&mut self, place: SortKey) {
-        let place = sort_key(self.ascending, place);
+    pub(crate) fn add(&mut self, key: SortKey) {
+        let key = sort_key(self.ascending, key);
         if (self.kept.len() as u64) < self.limit {
-            self.kept.push(place);
+            self.kept.push(key);
         } else if let Some(mut last) = self.kept.peek_mut()
-            && place < *last
+            && key < *last
         {
-            *last = place;
+            *last = key;
         }
     }
 
@@ -43,18 +43,14 @@ impl TopN {
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
         kept.skip(skip)
-            .map(|place| sort_key(ascending, place))
+            .map(|key| sort_key(ascending, key))
             .collect()
     }
 }
 
 /// A place that is the less the sooner it comes in the order; and the way back from there.
-pub(crate) fn sort_key(ascending: bool, place: SortKey) -> SortKey {
-    if ascending {
-        place
-    } else {
-        (!place.0, !place.1)
-    }
+pub(crate) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
+    if ascending { key } else { (!key.0, !key.1) }
 }
 
 #[cfg(test)]
@@ -80,7 +76,7 @@ mod tests {
             for limit in 0..=7 {
                 for skip in 0..=limit {
                     let mut first = TopN::new(ascending, limit as u64);
-                    places.iter().for_each(|place| first.add(*place));
+                    places.iter().for_each(|key| first.add(*key));
                     let end = limit.min(all.len());
                     let page = &all[skip.min(end)..end];
                     assert_eq!(first.after(skip as u64), page, "{limit} {skip} {ascending}");

@@ -55,7 +55,7 @@ pub(crate) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 pub(crate) fn algorithm_required(creation: &Creation<'_>) -> Result<(), ApiError> {
-    if !creation.has_tasks() && !creation.tunes() && creation.at("/algorithm").is_none() {
+    if !creation.has_tasks() && !creation.is_fine_tuning() && creation.at("/algorithm").is_none() {
         return rule_broken("algorithm is required".into());
     }
     Ok(())

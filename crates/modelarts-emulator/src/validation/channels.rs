@@ -31,7 +31,7 @@ pub(crate) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = creation.list("/algorithm/inputs");
     let unnamed = |input: &Value| text_of(input, "/name").is_none();
     match inputs.iter().position(unnamed) {
-        Some(at) if !creation.tunes() => Err(ApiError::invalid_parameter(format!(
+        Some(at) if !creation.is_fine_tuning() => Err(ApiError::invalid_parameter(format!(
             "algorithm.inputs[{at}].name is required"
         ))),
         _ => Ok(()),

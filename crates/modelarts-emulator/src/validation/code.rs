@@ -72,7 +72,7 @@ pub(crate) fn algorithm_exists(creation: &Creation<'_>) -> Result<(), ApiError> 
 fn says_code(creation: &Creation<'_>) -> bool {
     creation.at("/algorithm").is_some()
         && !names_stored(creation)
-        && !creation.tunes()
+        && !creation.is_fine_tuning()
         && !creation.has_tasks()
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn engine_version_needs_name(creation: &Creation<'_>) -> Result<(), A
 /// An engine beside an image only says which frame the image is built on.
 pub(crate) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     let engine = |name: &str| creation.text(&format!("/algorithm/engine/{name}"));
-    let asked = match (
+    let requested = match (
         engine("engine_id"),
         engine("engine_name"),
         engine("engine_version"),
@@ -189,7 +189,7 @@ pub(crate) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
         _ => return Ok(()),
     };
     if engine("image_url").is_none() && creation.engine().is_none() {
-        return Err(ApiError::of(2780, &[&asked]));
+        return Err(ApiError::of(2780, &[&requested]));
     }
     Ok(())
 }
@@ -202,11 +202,11 @@ pub(crate) fn engine_not_retired(creation: &Creation<'_>) -> Result<(), ApiError
 }
 
 pub(crate) fn sys_packages_need_image(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let asked = creation.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
+    let requested = creation.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
         .all(|name| engine_has(creation, name));
-    if asked && !all {
+    if requested && !all {
         return rule_broken(
             "algorithm.engine.install_sys_packages must stand beside engine_name, engine_version and image_url",
         );

@@ -73,7 +73,7 @@ impl<'a> Creation<'a> {
     }
 
     /// True for a job that tunes a model of the platform, which brings its own code.
-    pub(crate) fn tunes(&self) -> bool {
+    pub(crate) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
 

@@ -321,15 +321,15 @@ pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
 
 /// Holds each role against the rules for ordinary jobs.
 fn check_roles(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut nodes_in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = roles::role_bodies(creation.body);
     for (at, (task, body)) in roles.iter().enumerate() {
         let role = Creation { body, ..*creation };
         check(&role).map_err(|error| roles::rename_fields(error, at, task))?;
         if let Some(pool) = role.pool() {
-            let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
-            let nodes = in_pools.entry(&pool.id).or_default();
-            *nodes = nodes.saturating_add(asked);
+            let requested = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
+            let nodes = nodes_in_pools.entry(&pool.id).or_default();
+            *nodes = nodes.saturating_add(requested);
             if *nodes > i64::from(pool.nodes) {
                 return Err(ApiError::too_many_nodes(*nodes, pool.nodes));
             }

@@ -41,9 +41,9 @@ fn number(text: &str) -> Option<f64> {
 }
 
 pub(crate) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
+    let mut earlier = BTreeSet::new();
     for parameter in creation.list(PARAMETERS) {
-        if !seen.insert(name(parameter)) {
+        if !earlier.insert(name(parameter)) {
             return Err(ApiError::of(2767, &[]));
         }
     }
@@ -144,9 +144,9 @@ pub(crate) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError
 pub(crate) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
 pub(crate) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let asked = creation.at(SEARCH).and_then(Value::as_object);
-    let asked = asked.is_some_and(|search| !search.is_empty());
-    if asked && creation.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
+    let requested = creation.at(SEARCH).and_then(Value::as_object);
+    let requested = requested.is_some_and(|search| !search.is_empty());
+    if requested && creation.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
         return Err(ApiError::invalid_parameter(
             "algorithm.policies.auto_search.reward_attrs is required",
         ));
@@ -167,9 +167,9 @@ pub(crate) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError>
 }
 
 pub(crate) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
+    let mut earlier = BTreeSet::new();
     for reward in creation.list(&format!("{SEARCH}/reward_attrs")) {
-        if !seen.insert(text_of(reward, "/name")) {
+        if !earlier.insert(text_of(reward, "/name")) {
             return Err(ApiError::of(2824, &[]));
         }
     }

@@ -32,7 +32,7 @@ struct Mount<'a> {
     /// The path that is mounted, if the request has it.
     source: Option<&'a str>,
     /// Where it is mounted, without slashes at the end.
-    place: Option<&'a str>,
+    local_path: Option<&'a str>,
 }
 
 fn mounts<'a>(creation: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
@@ -42,18 +42,18 @@ fn mounts<'a>(creation: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<
         kinds.map(|(kind, source)| Mount {
             kind,
             source: text_of(volume, &format!("/{kind}/{source}")),
-            place: text_of(volume, &format!("/{kind}/local_path")).map(|place| {
-                match place.trim_end_matches('/') {
+            local_path: text_of(volume, &format!("/{kind}/local_path")).map(|local_path| {
+                match local_path.trim_end_matches('/') {
                     "" => "/",
-                    place => place,
+                    local_path => local_path,
                 }
             }),
         })
     })
 }
 
-fn places<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    mounts(creation).filter_map(|mount| mount.place)
+fn local_paths<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    mounts(creation).filter_map(|mount| mount.local_path)
 }
 
 /// The OBS paths of volumes.
@@ -73,8 +73,9 @@ pub(crate) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
 
 /// NFS volumes need nothing: no document says so.
 pub(crate) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let lacks =
-        |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
+    let lacks = |mount: &Mount<'_>| {
+        mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
+    };
     match mounts(creation).find(lacks) {
         Some(Mount { kind, .. }) => {
             rule_broken(format_args!(": {kind} must have a path or local_path"))
@@ -105,10 +106,10 @@ pub(crate) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError>
 
 /// A bucket is no file system.
 pub(crate) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
+    let mut earlier = BTreeSet::new();
     for mount in mounts(creation).filter(|mount| mount.kind != "obs") {
         if let Some(source) = mount.source
-            && !seen.insert((mount.kind, source.trim_end_matches('/')))
+            && !earlier.insert((mount.kind, source.trim_end_matches('/')))
         {
             return rule_broken(format_args!(" must mount {source} once"));
         }
@@ -117,9 +118,9 @@ pub(crate) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 pub(crate) fn volume_places_different(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    match places(creation).find(|place| !seen.insert(*place)) {
-        Some(place) => rule_broken(format_args!(" must mount one volume at {place}")),
+    let mut earlier = BTreeSet::new();
+    match local_paths(creation).find(|local_path| !earlier.insert(*local_path)) {
+        Some(local_path) => rule_broken(format_args!(" must mount one volume at {local_path}")),
         None => Ok(()),
     }
 }
@@ -137,23 +138,25 @@ const PLATFORM: [&str; 6] = [
 ];
 
 fn none_at(creation: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
-    match places(creation).find(|place| taken(place)) {
-        Some(place) => rule_broken(format_args!(" must not be mounted at {place}")),
+    match local_paths(creation).find(|local_path| taken(local_path)) {
+        Some(local_path) => rule_broken(format_args!(" must not be mounted at {local_path}")),
         None => Ok(()),
     }
 }
 
 pub(crate) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(creation, |place| DEFAULT_MOUNTS.contains(&place))
+    none_at(creation, |local_path| DEFAULT_MOUNTS.contains(&local_path))
 }
 
 pub(crate) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(creation, |place| container_path::plain(place).is_err())
+    none_at(creation, |local_path| {
+        container_path::plain(local_path).is_err()
+    })
 }
 
 /// True for a place where a volume would hide directories of the platform.
-pub(crate) fn hides_platform(place: &str) -> bool {
-    PLATFORM.contains(&place.trim_end_matches('/'))
+pub(crate) fn hides_platform(local_path: &str) -> bool {
+    PLATFORM.contains(&local_path.trim_end_matches('/'))
 }
 
 pub(crate) fn volume_over_home(creation: &Creation<'_>) -> Result<(), ApiError> {
@@ -165,5 +168,5 @@ pub(crate) fn volume_over_channel(creation: &Creation<'_>) -> Result<(), ApiErro
     let channels = channels.into_iter().flat_map(|list| creation.list(list));
     let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
     let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
-    none_at(creation, |place| directories.contains(&place))
+    none_at(creation, |local_path| directories.contains(&local_path))
 }

@@ -87,7 +87,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
-    let ignored = ignored::ignored(&job.request.given);
+    let ignored = ignored::ignored(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;

@@ -11,7 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
-use crate::runner::capped_log;
+use crate::runner::worker_files::append_capped;
 
 /// How long to wait for the rest of the output when all known processes have gone. Where there
 /// is no `/proc`, a process that has left its group may hold the pipe open.
@@ -131,7 +131,7 @@ fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
 impl Log {
     fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
         if !self.overflowed {
-            self.overflowed = capped_log::append(&mut self.file, bytes, cap)?;
+            self.overflowed = append_capped(&mut self.file, bytes, cap)?;
         }
         Ok(())
     }

@@ -109,15 +109,15 @@ impl ProcessRunner {
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
-        let (root, path) = self.find(from)?;
+        let (root, path) = self.find_source(from)?;
         let to = (&directory, to.relative());
         confined_dir::copy((&root, &path), to, OnEscape::Refuse, interrupt)?;
         Ok(())
     }
 
     /// Where the data of a channel lies on this machine.
-    fn find(&self, place: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
-        match place {
+    fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
+        match source {
             DataSource::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
             DataSource::DataSet { id, version } => {
                 let Some(root) = &self.settings.datasets else {
@@ -137,7 +137,7 @@ impl ProcessRunner {
     ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
         directory.directory(output.local_dir.relative())?;
-        let (root, path) = self.find(&output.place)?;
+        let (root, path) = self.find_source(&output.source)?;
         let left_out = confined_dir::copy(
             (&directory, output.local_dir.relative()),
             (&root, &path),
@@ -334,7 +334,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let input = &worker.request.inputs[index];
-            runner.copy_in(&worker, &input.place, &input.local_dir, &interrupt)
+            runner.copy_in(&worker, &input.source, &input.local_dir, &interrupt)
         }))
     }
 
@@ -347,7 +347,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let output = &worker.request.outputs[index];
-            match runner.copy_in(&worker, &output.place, &output.local_dir, &interrupt) {
+            match runner.copy_in(&worker, &output.source, &output.local_dir, &interrupt) {
                 // The first run of a job that will be resumed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 result => result,

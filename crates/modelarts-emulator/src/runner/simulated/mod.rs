@@ -26,12 +26,12 @@ use crate::{
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
-        Exit, LogTail, Run, Runner, capped_log,
+        Exit, LogTail, Run, Runner,
         simulated::{
             plan::RunPlan,
             script::{RunFault, Script},
         },
-        worker_files::WorkerFiles,
+        worker_files::{WorkerFiles, append_capped},
     },
 };
 
@@ -110,7 +110,7 @@ impl Shared {
         let mut logs = self.files.open_logs(worker)?;
         for (log, full) in logs.iter_mut().zip(&mut written.full) {
             if !*full {
-                *full = capped_log::append(log, new, self.log_cap)?;
+                *full = append_capped(log, new, self.log_cap)?;
             }
         }
         Ok(())
