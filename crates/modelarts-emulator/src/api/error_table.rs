@@ -9,7 +9,7 @@ pub(crate) struct Row {
     pub(crate) number: u16,
     pub(crate) status: u16,
     pub(crate) message: &'static str,
-    pub(crate) solution: &'static str,
+    pub(super) solution: &'static str,
 }
 
 const fn row(number: u16, status: u16, message: &'static str, solution: &'static str) -> Row {
@@ -28,7 +28,7 @@ impl Row {
     }
 
     /// The message with its placeholders filled in, from the left.
-    pub(crate) fn message_with(&self, values: &[&str]) -> String {
+    pub(super) fn message_with(&self, values: &[&str]) -> String {
         let mut text = String::new();
         let mut values = values.iter();
         let mut rest = self.message;

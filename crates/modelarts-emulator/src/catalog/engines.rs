@@ -146,7 +146,7 @@ impl Engine {
     }
 
     /// The names of those that new jobs can have on nodes with or without cards, once each.
-    pub(crate) fn names_on(gpu: bool) -> Vec<&'static str> {
+    pub(super) fn names_on(gpu: bool) -> Vec<&'static str> {
         let mut names: Vec<&str> = ENGINES
             .iter()
             .filter(|engine| !engine.retired && engine.runs_on(gpu))

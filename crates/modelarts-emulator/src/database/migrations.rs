@@ -14,7 +14,7 @@ pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
 /// The first step begins at layout 1. Layout 0 had no number, and jobs in a form that nothing reads
 /// any more.
-pub(crate) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
+pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
 
 /// 1 to 2: trials get rows of their own, and jobs are found by the addresses of their workers.
 fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {

@@ -21,7 +21,7 @@ pub(crate) struct Channel {
     pub(crate) description: Option<String>,
     pub(crate) access: Access,
     /// Whether the request said so, then the answer says it too.
-    pub(crate) access_given: bool,
+    pub(super) access_given: bool,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
     /// The content of the output's source is copied in before the start (predownload).

@@ -181,7 +181,7 @@ impl JobRequest {
     }
 
     /// The outputs of all its parts.
-    pub(crate) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
+    pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
         self.parts().iter().flat_map(|part| &part.outputs)
     }
 

@@ -86,7 +86,7 @@ fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
 }
 
 /// An element of `tasks` in an answer. It shows less than an ordinary job's answer does.
-pub(crate) fn render_role(role: &JobRequest) -> Value {
+pub(super) fn render_role(role: &JobRequest) -> Value {
     let mut algorithm = json!({
         "engine": role.engine,
         "inputs": role.inputs.iter().map(channel).collect::<Value>(),

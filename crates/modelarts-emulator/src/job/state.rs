@@ -59,7 +59,7 @@ impl JobState {
     }
 
     /// The table of transitions; the numbers are those of domain.md 2.3.
-    pub(crate) const fn may_become(self, next: Self) -> bool {
+    pub(super) const fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
             (Self::Creating, Self::Queuing)                               // 2
@@ -120,7 +120,7 @@ impl StopReason {
     }
 
     /// A request replaces an earlier one that is less urgent.
-    pub(crate) const fn urgency(self) -> u8 {
+    pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,
             Self::Deleted | Self::Shutdown => 1,

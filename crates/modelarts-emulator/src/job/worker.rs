@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The name of a task by its role and index.
-pub(crate) fn task_name(role: &str, index: u32) -> String {
+pub(super) fn task_name(role: &str, index: u32) -> String {
     format!("{role}-{index}")
 }
 

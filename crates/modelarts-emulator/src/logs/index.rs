@@ -33,7 +33,7 @@ const MAX_ENTRIES: usize = 1 << 21;
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
 /// Locked while it grows, so that requests at the same time do not read the same twice.
-pub(crate) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
+pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
     /// The index of a log, by the log's name.

@@ -35,7 +35,7 @@ impl LineQuery {
 
 /// Takes a log in pieces.
 #[derive(Debug)]
-pub(crate) struct LineFinder {
+pub(super) struct LineFinder {
     query: LineQuery,
     /// The most bytes of the lines.
     max_bytes: u64,
@@ -51,7 +51,7 @@ pub(crate) struct LineFinder {
 
 /// Where the lines are that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FoundLines {
+pub(super) struct FoundLines {
     /// The number of the first one.
     pub(crate) first: usize,
     pub(crate) lines: usize,
@@ -59,7 +59,7 @@ pub(crate) struct FoundLines {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// There is one line, and this is its beginning.
-    pub(crate) is_cut: bool,
+    pub(super) is_cut: bool,
 }
 
 impl LineFinder {

@@ -25,9 +25,9 @@ use crate::{
 /// The samples of all workers, by pod.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    pub(crate) database: Arc<Database>,
+    database: Arc<Database>,
     /// Those that run and have their values from a script.
-    pub(crate) scripted: Mutex<HashMap<String, ScriptedSeries>>,
+    scripted: Mutex<HashMap<String, ScriptedSeries>>,
 }
 
 /// The sums of one minute.

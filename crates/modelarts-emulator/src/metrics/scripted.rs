@@ -56,7 +56,7 @@ impl Metrics {
     }
 
     /// All that was given to a pod; nothing if nothing was.
-    pub(crate) fn scripted_json(
+    pub(super) fn scripted_json(
         &self,
         pod: &str,
         now: Timestamp,

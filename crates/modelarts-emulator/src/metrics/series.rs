@@ -19,11 +19,11 @@ pub(crate) const SERIES: [&str; 6] = [
     "npuMemUsage",
 ];
 /// No sample.
-pub(crate) const GAP: f64 = -1.0;
+pub(super) const GAP: f64 = -1.0;
 /// The first minutes have no samples: the service's sampler warms up.
-pub(crate) const WARM_UP: usize = 2;
+pub(super) const WARM_UP: usize = 2;
 /// So many minutes are kept, the last ones: three days, as on the console.
-pub(crate) const MAX_MINUTES: usize = 3 * 24 * 60;
+pub(super) const MAX_MINUTES: usize = 3 * 24 * 60;
 
 /// The values of a series, one for each minute; the last repeats.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -52,7 +52,7 @@ pub(super) type Minutes = BTreeMap<String, Vec<f64>>;
 
 /// A worker that runs.
 #[derive(Debug)]
-pub(crate) struct ScriptedSeries {
+pub(super) struct ScriptedSeries {
     pub(super) start: Timestamp,
     pub(super) values: BTreeMap<String, Values>,
 }
@@ -79,7 +79,7 @@ impl ScriptedSeries {
 }
 
 /// The answer, with the values of each series.
-pub(crate) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
+pub(super) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
     let metrics_json = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
     json!({"metrics": metrics_json})
 }

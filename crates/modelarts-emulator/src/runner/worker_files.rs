@@ -22,7 +22,7 @@ const SCRATCH: &str = "cache";
 
 /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkerFiles(ConfinedDir);
+pub(super) struct WorkerFiles(ConfinedDir);
 
 impl WorkerFiles {
     pub(crate) fn new(data_dir: &Path) -> io::Result<Self> {
@@ -36,7 +36,7 @@ impl WorkerFiles {
     }
 
     /// How many bytes are free on the disk of a worker.
-    pub(crate) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
+    pub(super) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
@@ -67,7 +67,7 @@ impl WorkerFiles {
     }
 
     /// The log, to write at its end.
-    pub(crate) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
+    pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
         directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
         let path = directory.root().join(worker.log_file());
@@ -75,7 +75,7 @@ impl WorkerFiles {
     }
 
     /// All logs that get what the code says: that of a worker has what its trials say, too.
-    pub(crate) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
+    pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
             let of_all = Worker {

@@ -7,11 +7,11 @@ use tokio::sync::watch;
 
 /// The bells, by id. There are as many as there are ids that are waited for.
 #[derive(Debug, Default)]
-pub(crate) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
+pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// Hears the bell of one id, from the moment it was made.
 #[derive(Debug)]
-pub(crate) struct Listener<'a> {
+pub(super) struct Listener<'a> {
     signals: &'a ChangeSignals,
     id: String,
     receiver: watch::Receiver<()>,

@@ -19,7 +19,7 @@ const MAX_KEY_LENGTH: usize = 4096;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CountKey {
+pub(super) struct CountKey {
     project: String,
     tests: Vec<(Key, Test)>,
     from: Option<Timestamp>,
@@ -28,7 +28,7 @@ pub(crate) struct CountKey {
 
 /// The counts; those that were asked for last are in front.
 #[derive(Debug, Default)]
-pub(crate) struct CountCache(VecDeque<(CountKey, u64)>);
+pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
     /// `None` for what is not remembered: tags and hosts are asked for with a span of time that
@@ -87,7 +87,7 @@ impl CountCache {
     }
 
     /// A job goes, or is about to change.
-    pub(crate) fn subtract(&mut self, job: &Job) {
+    pub(super) fn subtract(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count -= u64::from(key.fits(job));
         }

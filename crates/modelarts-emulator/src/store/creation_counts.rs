@@ -72,7 +72,7 @@ pub(crate) fn before(
 
 /// A short span of time, and how many jobs came before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(super) struct Span {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) before: u64,
@@ -80,7 +80,7 @@ pub(crate) struct Span {
 }
 
 /// The span of the job at `place`, from 0, in the order of creation; nothing behind the last.
-pub(crate) fn span_at(
+pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],
     rank: u64,

@@ -36,7 +36,7 @@ fn project(connection: &Connection, id: &str) -> rusqlite::Result<i64> {
 }
 
 /// The number of a project that has had a job.
-pub(crate) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
+pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
 }

@@ -37,7 +37,7 @@ pub(crate) struct JobStore {
     live: Mutex<HashMap<String, LiveJob>>,
     signals: ChangeSignals,
     /// Held whenever a job changes. Taken after `live` and before the database.
-    pub(crate) count_cache: Mutex<CountCache>,
+    count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
 

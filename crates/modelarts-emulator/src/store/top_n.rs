@@ -3,12 +3,12 @@
 use std::collections::BinaryHeap;
 
 /// A job's place in the order: when it was created, and its number.
-pub(crate) type SortKey = (i64, i64);
+pub(super) type SortKey = (i64, i64);
 
 /// Takes any number of places and keeps the first ones, so that a page of a long list takes the
 /// memory of the pages up to it.
 #[derive(Debug)]
-pub(crate) struct TopN {
+pub(super) struct TopN {
     ascending: bool,
     limit: u64,
     /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
@@ -49,7 +49,7 @@ impl TopN {
 }
 
 /// A place that is the less the sooner it comes in the order; and the way back from there.
-pub(crate) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
+pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
     if ascending { key } else { (!key.0, !key.1) }
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Anneal {
     /// `avg_best_idx`: the mean place, counted from the best, of the point to start from; above 0.
     pub(crate) best: f64,
     /// `shrink_coef`: how fast the circle shrinks with the number of trials.
-    pub(crate) shrink: f64,
+    pub(super) shrink: f64,
 }
 
 impl Searcher for Anneal {

@@ -16,7 +16,7 @@ use crate::tuning::{
 
 /// What "most" means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Acquisition {
+pub(super) enum Acquisition {
     /// The upper confidence bound.
     Ucb,
     /// The expected improvement.
@@ -28,8 +28,8 @@ pub(crate) enum Acquisition {
 #[derive(Debug)]
 pub(crate) struct Bayes {
     pub(crate) kind: Acquisition,
-    pub(crate) kappa: f64,
-    pub(crate) xi: f64,
+    pub(super) kappa: f64,
+    pub(super) xi: f64,
     /// As many points are drawn at random first.
     pub(crate) first: usize,
 }

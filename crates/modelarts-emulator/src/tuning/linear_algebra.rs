@@ -1,7 +1,7 @@
 //! Cholesky's factor of a matrix, and the normal distribution.
 
 /// A lower triangle L with L·Lᵀ equal to a matrix.
-pub(crate) struct Cholesky(Vec<Vec<f64>>);
+pub(super) struct Cholesky(Vec<Vec<f64>>);
 
 impl Cholesky {
     /// Of a symmetric matrix; none if it is not positive definite.
@@ -25,7 +25,7 @@ impl Cholesky {
     }
 
     /// x with L·x equal to `right`.
-    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+    pub(super) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let mut x: Vec<f64> = Vec::with_capacity(right.len());
         for (row, right) in self.0.iter().zip(right) {
             let done: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
@@ -35,7 +35,7 @@ impl Cholesky {
     }
 
     /// x with Lᵀ·x equal to `right`.
-    pub(crate) fn solve_transposed(&self, right: &[f64]) -> Vec<f64> {
+    pub(super) fn solve_transposed(&self, right: &[f64]) -> Vec<f64> {
         let mut x = right.to_vec();
         for row in (0..x.len()).rev() {
             x[row] /= self.0[row][row];
@@ -47,7 +47,7 @@ impl Cholesky {
     }
 
     /// Half the logarithm of the matrix's determinant.
-    pub(crate) fn half_log_determinant(&self) -> f64 {
+    pub(super) fn half_log_determinant(&self) -> f64 {
         self.0
             .iter()
             .enumerate()
@@ -57,12 +57,12 @@ impl Cholesky {
 }
 
 /// The density of the normal distribution.
-pub(crate) fn normal_density(x: f64) -> f64 {
+pub(super) fn normal_density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
 }
 
 /// How much of the normal distribution lies below, to seven digits: Abramowitz and Stegun 26.2.17.
-pub(crate) fn normal_distribution(x: f64) -> f64 {
+pub(super) fn normal_distribution(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * x.abs());
     let factors = [
         0.319_381_530,

@@ -15,7 +15,7 @@ const CANDIDATES: usize = 24;
 const MAX_GOOD: usize = 25;
 
 #[derive(Debug)]
-pub(crate) struct Tpe {
+pub(super) struct Tpe {
     pub(crate) gamma: f64,
     /// `n_initial_points`: as many are drawn at random first.
     pub(crate) first: usize,

@@ -37,7 +37,7 @@ fn rule_broken(what: String) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(what))
 }
 
-pub(crate) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
     let kind = creation.text("/kind").unwrap_or_default();
     let known = creation.offer.cloud.kinds();
     if known.contains(&kind) {
@@ -47,28 +47,28 @@ pub(crate) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has_tasks() && creation.at("/spec").is_some() {
         return rule_broken("tasks must not stand beside spec".into());
     }
     Ok(())
 }
 
-pub(crate) fn algorithm_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn algorithm_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     if !creation.has_tasks() && !creation.is_fine_tuning() && creation.at("/algorithm").is_none() {
         return rule_broken("algorithm is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn spec_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn spec_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     if !creation.has_tasks() && creation.at("/spec").is_none() {
         return rule_broken("spec is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn retries_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn retries_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(text) = creation.annotation(RETRIES) else {
         return Ok(());
     };
@@ -83,7 +83,7 @@ pub(crate) fn retries_in_range(creation: &Creation<'_>) -> Result<(), ApiError> 
     }
 }
 
-pub(crate) fn annotation_switches(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn annotation_switches(creation: &Creation<'_>) -> Result<(), ApiError> {
     for key in SWITCHES {
         if !matches!(creation.annotation(key), None | Some("true" | "false")) {
             return rule_broken(format!("metadata.annotations.{key} must be true or false"));
@@ -92,7 +92,7 @@ pub(crate) fn annotation_switches(creation: &Creation<'_>) -> Result<(), ApiErro
     Ok(())
 }
 
-pub(crate) fn hang_retry_needs_retries(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn hang_retry_needs_retries(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.annotation(HANG_RETRY) == Some("true") && creation.annotation(RETRIES).is_none() {
         return rule_broken(format!(
             "metadata.annotations.{RETRIES} is required with {HANG_RETRY}"
@@ -101,7 +101,7 @@ pub(crate) fn hang_retry_needs_retries(creation: &Creation<'_>) -> Result<(), Ap
     Ok(())
 }
 
-pub(crate) fn job_template_known(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn job_template_known(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.annotation("job_template") {
         None | Some("" | "Template RL" | "Template DL") => Ok(()),
         Some(_) => rule_broken(
@@ -120,14 +120,14 @@ fn variables<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a 
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
 }
 
-pub(crate) fn variable_names(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn variable_names(creation: &Creation<'_>) -> Result<(), ApiError> {
     if variables(creation).all(|(name, _)| is_variable(name)) {
         return Ok(());
     }
     rule_broken("algorithm.environments must have names of letters, digits and underscores that do not start with a digit".into())
 }
 
-pub(crate) fn variable_references(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn variable_references(creation: &Creation<'_>) -> Result<(), ApiError> {
     match variables(creation).find(|(_, value)| value.contains('$')) {
         Some((name, _)) => rule_broken(format!(
             "algorithm.environments.{name} must not refer to variables by $"
@@ -136,7 +136,7 @@ pub(crate) fn variable_references(creation: &Creation<'_>) -> Result<(), ApiErro
     }
 }
 
-pub(crate) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let url = text_of(metric, "/metrics_url").is_some();
         let port = metric
@@ -152,7 +152,7 @@ pub(crate) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiErr
 }
 
 /// The older documents have URL and port, the newer ones a command or an HTTP request.
-pub(crate) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let given = |name: &str| {
             let value = metric.get(name);
@@ -169,7 +169,7 @@ pub(crate) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn metrics_http_get(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn metrics_http_get(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let request = metric.get("http_get").filter(|request| !request.is_null());
         let lacks = |name: &&str| {
@@ -187,7 +187,7 @@ pub(crate) fn metrics_http_get(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn notification_topic(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn notification_topic(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.at("/spec/notification").is_some() && !creation.has("/spec/notification/topic_urn")
     {
         return rule_broken("spec.notification.topic_urn is required".into());
@@ -195,7 +195,7 @@ pub(crate) fn notification_topic(creation: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn notification_events(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn notification_events(creation: &Creation<'_>) -> Result<(), ApiError> {
     let events = "/spec/notification/events";
     if creation.at("/spec/notification").is_some() && creation.list(events).is_empty() {
         return rule_broken("spec.notification.events is required".into());
@@ -203,7 +203,7 @@ pub(crate) fn notification_events(creation: &Creation<'_>) -> Result<(), ApiErro
     Ok(())
 }
 
-pub(crate) fn ssh_key_pairs(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn ssh_key_pairs(creation: &Creation<'_>) -> Result<(), ApiError> {
     let names = "/endpoints/ssh/key_pair_names";
     if creation.at("/endpoints/ssh").is_some() && creation.list(names).is_empty() {
         return rule_broken("endpoints.ssh.key_pair_names is required".into());
@@ -211,7 +211,7 @@ pub(crate) fn ssh_key_pairs(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn summary_log_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn summary_log_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/summary/log_type")
         && creation.at("/algorithm/summary/log_dir").is_none()
     {
@@ -220,7 +220,7 @@ pub(crate) fn summary_log_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn board_data_sources(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn board_data_sources(creation: &Creation<'_>) -> Result<(), ApiError> {
     let board = ["tensorboard/enable", "mindstudio-insight/enable"]
         .into_iter()
         .find(|key| creation.annotation(key) == Some("true"));
@@ -232,7 +232,7 @@ pub(crate) fn board_data_sources(creation: &Creation<'_>) -> Result<(), ApiError
     }
 }
 
-pub(crate) fn search_config_yaml(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_config_yaml(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/autosearch_config_path") {
         Some(path) if !(path.ends_with(".yaml") || path.ends_with(".yml")) => {
             rule_broken("algorithm.autosearch_config_path must be a YAML file".into())

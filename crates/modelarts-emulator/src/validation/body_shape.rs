@@ -36,7 +36,7 @@ pub(crate) fn check_against<'l>(
 }
 
 /// 501 for a feature, or a value of a field, that the job could not run without.
-pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
+pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     for (path, kind, _, fate) in lines() {
         let known = match kind {
@@ -62,7 +62,7 @@ pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
 }
 
 /// 501 for fine-tuning: such a job names a model instead of code. One with code of its own runs it.
-pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
+pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
     let code = [
         "/algorithm/id",

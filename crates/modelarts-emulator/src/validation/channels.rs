@@ -27,7 +27,7 @@ fn channels<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (String, &'a Va
 }
 
 /// Jobs that tune a model are sent inputs without names.
-pub(crate) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = creation.list("/algorithm/inputs");
     let unnamed = |input: &Value| text_of(input, "/name").is_none();
     match inputs.iter().position(unnamed) {
@@ -38,7 +38,7 @@ pub(crate) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn channel_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     for list in LISTS {
         let mut names = BTreeSet::new();
         for channel in creation.list(&format!("/algorithm/{list}")) {
@@ -52,7 +52,7 @@ pub(crate) fn channel_names_different(creation: &Creation<'_>) -> Result<(), Api
     Ok(())
 }
 
-pub(crate) fn channel_directories_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_directories_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut places = BTreeSet::new();
     for (path, channel) in channels(creation) {
         if let Some(place) = text_of(channel, "/local_dir")
@@ -66,7 +66,7 @@ pub(crate) fn channel_directories_different(creation: &Creation<'_>) -> Result<(
     Ok(())
 }
 
-pub(crate) fn hosted_once(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn hosted_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     let hosted = creation
         .list("/algorithm/outputs")
         .iter()
@@ -78,7 +78,7 @@ pub(crate) fn hosted_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn channel_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (_, channel) in channels(creation) {
         let Some(remote) = channel.get("remote").and_then(Value::as_object) else {
             continue;
@@ -91,7 +91,7 @@ pub(crate) fn channel_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn channel_one_source(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_one_source(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(creation) {
         let given = |kind: &str| {
             channel
@@ -117,7 +117,7 @@ pub(crate) fn channel_one_source(creation: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(creation) {
         if text_of(channel, "/access_method") == Some("env")
             && !is_variable(text_of(channel, "/name").unwrap_or_default())
@@ -131,7 +131,7 @@ pub(crate) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiEr
 }
 
 /// `attributes` is an object, the same as text, or, in the newest documents, the name of one.
-pub(crate) fn constraint_attributes(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn constraint_attributes(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(creation) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
         for (at, constraint) in constraints.into_iter().flatten().enumerate() {
@@ -195,7 +195,7 @@ fn dataset_present(creation: &Creation<'_>, below: &[&str]) -> bool {
     root.existing(&path).is_ok_and(|path| path.is_dir())
 }
 
-pub(crate) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (id, _) in datasets(creation) {
         if !dataset_present(creation, &[id]) {
             return Err(ApiError::of(2783, &[id]));
@@ -205,7 +205,7 @@ pub(crate) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// Data sets of the asset service have no versions.
-pub(crate) fn dataset_version(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn dataset_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = creation.list("/algorithm/inputs").iter().enumerate();
     for (at, input) in inputs {
         let of = |name: &str| text_of(input, &format!("/remote/dataset/{name}"));
@@ -219,7 +219,7 @@ pub(crate) fn dataset_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn dataset_version_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn dataset_version_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (id, version) in datasets(creation) {
         if let Some(version) = version
             && dataset_present(creation, &[id])
@@ -231,7 +231,7 @@ pub(crate) fn dataset_version_exists(creation: &Creation<'_>) -> Result<(), ApiE
     Ok(())
 }
 
-pub(crate) fn tasks_read_from_obs(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn tasks_read_from_obs(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, task) in creation.list("/tasks").iter().enumerate() {
         for list in ["inputs", "job_config/inputs"] {
             let inputs = task.pointer(&format!("/algorithm/{list}"));

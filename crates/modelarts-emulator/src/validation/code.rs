@@ -13,7 +13,7 @@ fn rule_broken(what: &str) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(what))
 }
 
-pub(crate) fn subscription_and_version(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn subscription_and_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/subscription_id") == creation.has("/algorithm/item_version_id") {
         return Ok(());
     }
@@ -21,7 +21,7 @@ pub(crate) fn subscription_and_version(creation: &Creation<'_>) -> Result<(), Ap
 }
 
 /// Beside a subscription the id counts.
-pub(crate) fn one_stored_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn one_stored_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/id") && creation.has("/algorithm/subscription_id") {
         return rule_broken("algorithm.id must not stand beside algorithm.subscription_id");
     }
@@ -33,11 +33,11 @@ fn names_stored(creation: &Creation<'_>) -> bool {
 }
 
 /// Code and engine of the job then take the place of the algorithm's.
-pub(crate) fn stored_algorithm_code(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn stored_algorithm_code(creation: &Creation<'_>) -> Result<(), ApiError> {
     beside_stored(creation, ["code_dir", "boot_file"])
 }
 
-pub(crate) fn stored_algorithm_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn stored_algorithm_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
     beside_stored(creation, ["command", "engine"])
 }
 
@@ -59,7 +59,7 @@ fn beside_stored(creation: &Creation<'_>, own: [&str; 2]) -> Result<(), ApiError
 
 /// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
 /// one: that code runs.
-pub(crate) fn algorithm_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn algorithm_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     let own = creation.has("/algorithm/boot_file") || creation.has("/algorithm/command");
     let found = creation.stored.is_some() || (own && !creation.has("/algorithm/id"));
     if names_stored(creation) && !found {
@@ -85,14 +85,14 @@ fn names_engine(creation: &Creation<'_>) -> bool {
     engine_has(creation, "engine_id") || engine_has(creation, "engine_name")
 }
 
-pub(crate) fn boot_file_needs_code_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn boot_file_needs_code_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/boot_file") && !creation.has("/algorithm/code_dir") {
         return rule_broken("algorithm.code_dir is required with algorithm.boot_file");
     }
     Ok(())
 }
 
-pub(crate) fn command_or_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn command_or_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/boot_file") && creation.has("/algorithm/command") {
         return rule_broken("algorithm.command must not stand beside algorithm.boot_file");
     }
@@ -100,7 +100,7 @@ pub(crate) fn command_or_boot_file(creation: &Creation<'_>) -> Result<(), ApiErr
 }
 
 /// A boot file does not make up for the command of an image; only an engine that is named does.
-pub(crate) fn image_and_command(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn image_and_command(creation: &Creation<'_>) -> Result<(), ApiError> {
     let command = creation.has("/algorithm/command");
     let image = engine_has(creation, "image_url");
     if !names_stored(creation) && !names_engine(creation) && command != image {
@@ -109,7 +109,7 @@ pub(crate) fn image_and_command(creation: &Creation<'_>) -> Result<(), ApiError>
     Ok(())
 }
 
-pub(crate) fn boot_file_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn boot_file_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     let starts = creation.has("/algorithm/boot_file") || creation.has("/algorithm/command");
     // An image without an engine and without a command breaks the rule before.
     let image = engine_has(creation, "image_url") && !names_engine(creation);
@@ -119,7 +119,7 @@ pub(crate) fn boot_file_required(creation: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn command_one_line(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn command_one_line(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/command") {
         Some(command) if command.contains(['\n', '\r']) => {
             rule_broken("algorithm.command must not contain line breaks")
@@ -128,7 +128,7 @@ pub(crate) fn command_one_line(creation: &Creation<'_>) -> Result<(), ApiError> 
     }
 }
 
-pub(crate) fn engine_for_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_for_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
     let names = ["engine_id", "engine_name", "engine_version", "image_url"];
     let named = names.iter().any(|name| engine_has(creation, name));
     if says_code(creation) && creation.has("/algorithm/boot_file") && !named {
@@ -140,7 +140,7 @@ pub(crate) fn engine_for_boot_file(creation: &Creation<'_>) -> Result<(), ApiErr
 }
 
 /// An image needs no version, and an id says both.
-pub(crate) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     let has = |name: &str| engine_has(creation, name);
     let pair = has("engine_name") == has("engine_version");
     if pair || has("image_url") || has("engine_id") || names_stored(creation) {
@@ -149,7 +149,7 @@ pub(crate) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), Api
     rule_broken("algorithm.engine must have both engine_name and engine_version")
 }
 
-pub(crate) fn engine_id_beside_image(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_id_beside_image(creation: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(creation, "engine_id") && engine_has(creation, "image_url") {
         return rule_broken("algorithm.engine.engine_id must not stand beside image_url");
     }
@@ -157,7 +157,7 @@ pub(crate) fn engine_id_beside_image(creation: &Creation<'_>) -> Result<(), ApiE
 }
 
 /// The part before the first slash is a registry if it has a dot or a port.
-pub(crate) fn image_without_registry(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn image_without_registry(creation: &Creation<'_>) -> Result<(), ApiError> {
     let image = creation.text("/algorithm/engine/image_url");
     let host = image.and_then(|image| Some(image.split_once('/')?.0));
     if host.is_some_and(|host| host.contains(['.', ':'])) {
@@ -166,7 +166,7 @@ pub(crate) fn image_without_registry(creation: &Creation<'_>) -> Result<(), ApiE
     Ok(())
 }
 
-pub(crate) fn engine_version_needs_name(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_version_needs_name(creation: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(creation, "image_url")
         && engine_has(creation, "engine_version")
         && !names_engine(creation)
@@ -177,7 +177,7 @@ pub(crate) fn engine_version_needs_name(creation: &Creation<'_>) -> Result<(), A
 }
 
 /// An engine beside an image only says which frame the image is built on.
-pub(crate) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     let engine = |name: &str| creation.text(&format!("/algorithm/engine/{name}"));
     let requested = match (
         engine("engine_id"),
@@ -194,14 +194,14 @@ pub(crate) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn engine_not_retired(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn engine_not_retired(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.engine().is_some_and(|engine| engine.retired) {
         return Err(ApiError::of(2832, &[]));
     }
     Ok(())
 }
 
-pub(crate) fn sys_packages_need_image(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn sys_packages_need_image(creation: &Creation<'_>) -> Result<(), ApiError> {
     let requested = creation.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
@@ -221,7 +221,7 @@ fn in_image(creation: &Creation<'_>) -> bool {
         .is_some_and(|path| path.starts_with("file://"))
 }
 
-pub(crate) fn boot_file_inside(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn boot_file_inside(creation: &Creation<'_>) -> Result<(), ApiError> {
     let (Some(file), Some(directory)) = (
         creation.text("/algorithm/boot_file"),
         creation.text("/algorithm/code_dir"),
@@ -237,7 +237,7 @@ pub(crate) fn boot_file_inside(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn boot_file_python(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn boot_file_python(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/boot_file") {
         Some(file) if !file.ends_with(".py") => Err(ApiError::boot_file()),
         _ => Ok(()),
@@ -279,7 +279,7 @@ pub(crate) fn local_code_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn local_code_dir_home(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn local_code_dir_home(creation: &Creation<'_>) -> Result<(), ApiError> {
     if own_code_dir(creation) == Some("/home") {
         return Err(ApiError::local_code_dir(
             "it must be a directory below /home",
@@ -298,7 +298,7 @@ pub(crate) fn working_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// The emulator has no such directories (501).
-pub(crate) fn working_dir_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn working_dir_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/working_dir") {
         Some(path) if has_effect(creation) && path.starts_with('/') => {
             container_path::plain(path).map_err(ApiError::working_dir)

@@ -73,12 +73,12 @@ impl<'a> Creation<'a> {
     }
 
     /// True for a job that tunes a model of the platform, which brings its own code.
-    pub(crate) fn is_fine_tuning(&self) -> bool {
+    pub(super) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
 
     /// True for a heterogeneous job: code, data and place are those of its tasks.
-    pub(crate) fn has_tasks(&self) -> bool {
+    pub(super) fn has_tasks(&self) -> bool {
         !self.list("/tasks").is_empty()
     }
 
@@ -110,7 +110,7 @@ impl<'a> Creation<'a> {
     }
 
     /// True for a job in a dedicated pool, or in a federation of pools.
-    pub(crate) fn has_pool(&self) -> bool {
+    pub(super) fn has_pool(&self) -> bool {
         let fields = ["pool_id", "pool_group_id"];
         let mut fields = fields.iter();
         fields.any(|name| self.has(&format!("/spec/resource/{name}")))

@@ -40,7 +40,7 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-pub(crate) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut earlier = BTreeSet::new();
     for parameter in creation.list(PARAMETERS) {
         if !earlier.insert(name(parameter)) {
@@ -50,7 +50,7 @@ pub(crate) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), A
     Ok(())
 }
 
-pub(crate) fn parameter_types(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_types(creation: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in creation.list(PARAMETERS) {
         if !["String", "Integer", "Float", "Boolean"].contains(&kind(parameter)) {
             return Err(ApiError::of(2825, &[name(parameter)]));
@@ -59,7 +59,7 @@ pub(crate) fn parameter_types(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in creation.list(PARAMETERS) {
         let range = range(parameter);
         let sound = match text_of(parameter, "/constraint/valid_type") {
@@ -78,7 +78,7 @@ pub(crate) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> 
 }
 
 /// Not of an algorithm that is stored: its jobs give the value.
-pub(crate) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.is_algorithm {
         return Ok(());
     }
@@ -91,7 +91,7 @@ pub(crate) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn parameter_typed(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_typed(creation: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in creation.list(PARAMETERS) {
         let value = value(parameter);
         let fits = value.is_empty()
@@ -110,7 +110,7 @@ pub(crate) fn parameter_typed(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn parameter_chosen(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_chosen(creation: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in creation.list(PARAMETERS) {
         let value = value(parameter);
         if text_of(parameter, "/constraint/valid_type") == Some("Choice")
@@ -123,7 +123,7 @@ pub(crate) fn parameter_chosen(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
     for parameter in creation.list(PARAMETERS) {
         if text_of(parameter, "/constraint/valid_type") != Some("Range") {
             continue;
@@ -141,9 +141,9 @@ pub(crate) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError
 // ---- hyper-parameter search ----
 
 /// The algorithms of the search, in the order of the documented list.
-pub(crate) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
+pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
-pub(crate) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
     let requested = creation.at(SEARCH).and_then(Value::as_object);
     let requested = requested.is_some_and(|search| !search.is_empty());
     if requested && creation.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
@@ -154,7 +154,7 @@ pub(crate) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError> {
     for algorithm in creation.list(&format!("{SEARCH}/algo_configs")) {
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
@@ -166,7 +166,7 @@ pub(crate) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError>
     Ok(())
 }
 
-pub(crate) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut earlier = BTreeSet::new();
     for reward in creation.list(&format!("{SEARCH}/reward_attrs")) {
         if !earlier.insert(text_of(reward, "/name")) {
@@ -176,7 +176,7 @@ pub(crate) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), Ap
     Ok(())
 }
 
-pub(crate) fn search_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.list(&format!("{SEARCH}/search_params")).is_empty() {
         return Ok(());
     }
@@ -198,7 +198,7 @@ fn search_parameters<'a>(creation: &Creation<'a>) -> &'a [Value] {
     creation.list(&format!("{SEARCH}/search_params"))
 }
 
-pub(crate) fn search_bounds(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_bounds(creation: &Creation<'_>) -> Result<(), ApiError> {
     for search_parameters in search_parameters(creation) {
         let discrete = search_parameters
             .pointer("/discrete_values")
@@ -216,7 +216,7 @@ pub(crate) fn search_bounds(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_floats(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn search_floats(creation: &Creation<'_>) -> Result<(), ApiError> {
     for search_parameters in search_parameters(creation) {
         let name = text_of(search_parameters, "/name").unwrap_or_default();
         let declared = creation
@@ -242,7 +242,7 @@ fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
 }
 
 /// An algorithm says of each input which kinds of data it takes; none means any.
-pub(crate) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = creation.stored else {
         return Ok(());
     };
@@ -271,7 +271,7 @@ pub(crate) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiErro
 
 /// Parameters, inputs and outputs of a job are those of its algorithm: parameters it does not know
 /// need `parameters_customization`, those that are not editable keep their value.
-pub(crate) fn job_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn job_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = creation.stored else {
         return Ok(());
     };

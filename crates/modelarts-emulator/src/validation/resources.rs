@@ -12,7 +12,7 @@ const POOL: &str = "/spec/resource/pool_id";
 const FLAVOR: &str = "/spec/resource/flavor_id";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
 
-pub(crate) fn flavor_or_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn flavor_or_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     let placed = creation.has_tasks() || creation.has_pool() || creation.has(FLAVOR);
     if creation.at("/spec").is_some() && !placed {
         return Err(ApiError::invalid_parameter(
@@ -22,21 +22,21 @@ pub(crate) fn flavor_or_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn pool_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn pool_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text(POOL) {
         Some(id) if creation.pool().is_none() => Err(ApiError::of(2890, &[id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_runs(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn pool_runs(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.pool() {
         Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.pool() {
         Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
         _ => Ok(()),
@@ -44,7 +44,7 @@ pub(crate) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// Pools with cards take the flavors of pools only, pools without take none.
-pub(crate) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(flavor) = creation.flavor() else {
         return Ok(());
     };
@@ -59,7 +59,7 @@ pub(crate) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn pool_flavor_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn pool_flavor_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.flavor().is_some_and(|flavor| flavor.of_pools) && !creation.has_pool() {
         return Err(ApiError::invalid_parameter(
             "spec.resource.pool_id is required with a flavor of pools",
@@ -68,7 +68,7 @@ pub(crate) fn pool_flavor_needs_pool(creation: &Creation<'_>) -> Result<(), ApiE
     Ok(())
 }
 
-pub(crate) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text(FLAVOR) {
         Some(id) if creation.flavor().is_none() => Err(ApiError::of(2781, &[id])),
         _ => Ok(()),
@@ -76,7 +76,7 @@ pub(crate) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// `resource_requirements` of a stored algorithm.
-pub(crate) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let (Some(stored), Some(flavor)) = (creation.stored, creation.flavor()) else {
         return Ok(());
     };
@@ -112,7 +112,7 @@ pub(crate) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiEr
     Ok(())
 }
 
-pub(crate) fn flavor_fits_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn flavor_fits_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
     match (creation.flavor(), creation.engine()) {
         (Some(flavor), Some(engine))
             if !creation.has("/algorithm/engine/image_url")
@@ -124,7 +124,7 @@ pub(crate) fn flavor_fits_engine(creation: &Creation<'_>) -> Result<(), ApiError
     }
 }
 
-pub(crate) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(asked) = creation
         .at("/spec/resource/node_count")
         .and_then(Value::as_i64)
@@ -152,14 +152,14 @@ fn run_user(creation: &Creation<'_>) -> Option<Result<u64, String>> {
     Some(text.parse().map_err(|_| text))
 }
 
-pub(crate) fn user_id_number(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn user_id_number(creation: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(creation) {
         Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn user_id_most(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn user_id_most(creation: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(creation) {
         Some(Ok(id)) if id > 65_535 => {
             Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
@@ -168,7 +168,7 @@ pub(crate) fn user_id_most(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn user_id_least(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn user_id_least(creation: &Creation<'_>) -> Result<(), ApiError> {
     match run_user(creation) {
         Some(Ok(id)) if id < 1000 && !creation.has_pool() => Err(ApiError::of(2855, &["1000"])),
         _ => Ok(()),
@@ -185,18 +185,18 @@ fn priority_at_most(creation: &Creation<'_>, highest: i64) -> Result<(), ApiErro
     }
 }
 
-pub(crate) fn priority_most(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn priority_most(creation: &Creation<'_>) -> Result<(), ApiError> {
     priority_at_most(creation, 3)
 }
 
-pub(crate) fn priority_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn priority_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.has_pool() {
         true => Ok(()),
         false => priority_at_most(creation, 1),
     }
 }
 
-pub(crate) fn priority_permission(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn priority_permission(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.at(PRIORITY) == Some(&3.into()) && !creation.may_prioritise {
         return Err(ApiError::no_permission(
             "modelarts:trainJob:setHighPriority",
@@ -230,7 +230,7 @@ fn terms<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'
     required.chain(preferred.filter_map(|wish| wish.get("preference")))
 }
 
-pub(crate) fn condition_values(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn condition_values(creation: &Creation<'_>) -> Result<(), ApiError> {
     let lists = terms(creation)
         .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
         .flatten();

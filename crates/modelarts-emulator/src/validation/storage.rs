@@ -41,7 +41,7 @@ fn all_paths<'a>(creation: &Creation<'a>) -> Vec<&'a str> {
     paths
 }
 
-pub(crate) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(creation) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
         // An output need not exist yet: its path is checked again when it is written.
@@ -54,7 +54,7 @@ pub(crate) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn bucket_not_encrypted(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn bucket_not_encrypted(creation: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(creation) {
         let Ok(path) = ObsPath::parse(text) else {
             continue;
@@ -72,7 +72,7 @@ fn find(creation: &Creation<'_>, pointer: &str) -> Option<io::Result<std::path::
     Some(creation.offer.obs.existing(&path.relative()))
 }
 
-pub(crate) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     match find(creation, "/algorithm/code_dir") {
         Some(Ok(path)) if path.is_dir() => Ok(()),
         None => Ok(()),
@@ -81,7 +81,7 @@ pub(crate) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn boot_file_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn boot_file_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     match find(creation, "/algorithm/boot_file") {
         Some(Ok(path)) if path.is_file() => Ok(()),
         None => Ok(()),
@@ -99,7 +99,7 @@ fn code_dir<T>(
     }
 }
 
-pub(crate) fn code_dir_files(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn code_dir_files(creation: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(creation, |path| {
         let files = WalkDir::new(path).into_iter().flatten();
         let files = files.filter(|entry| !entry.file_type().is_dir());
@@ -110,7 +110,7 @@ pub(crate) fn code_dir_files(creation: &Creation<'_>) -> Result<(), ApiError> {
     })
 }
 
-pub(crate) fn code_dir_depth(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn code_dir_depth(creation: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(creation, |path| {
         let deeper = WalkDir::new(path)
             .min_depth(MAX_LEVELS + 1)
@@ -125,7 +125,7 @@ pub(crate) fn code_dir_depth(creation: &Creation<'_>) -> Result<(), ApiError> {
     })
 }
 
-pub(crate) fn code_dir_size(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn code_dir_size(creation: &Creation<'_>) -> Result<(), ApiError> {
     code_dir(creation, |path| {
         let bytes: u64 = WalkDir::new(path)
             .into_iter()
@@ -142,7 +142,7 @@ pub(crate) fn code_dir_size(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// An input is a directory that is there, not a single file.
-pub(crate) fn input_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn input_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     for input in creation.list("/algorithm/inputs") {
         let text = input.pointer("/remote/obs/obs_url").and_then(Value::as_str);
         let Some(path) = text.and_then(|text| ObsPath::parse(text).ok()) else {

@@ -57,12 +57,12 @@ fn local_paths<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + u
 }
 
 /// The OBS paths of volumes.
-pub(crate) fn obs_sources<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+pub(super) fn obs_sources<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let mounts = mounts(creation).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)
 }
 
-pub(crate) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, volume) in creation.list("/spec/volumes").iter().enumerate() {
         if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
             return rule_broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
@@ -72,7 +72,7 @@ pub(crate) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// NFS volumes need nothing: no document says so.
-pub(crate) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
     let lacks = |mount: &Mount<'_>| {
         mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
     };
@@ -88,7 +88,7 @@ fn has_nfs(creation: &Creation<'_>) -> bool {
     mounts(creation).any(|mount| mount.kind == "nfs")
 }
 
-pub(crate) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     if has_nfs(creation) && !creation.has_tasks() && !creation.has_pool() {
         return rule_broken(
             ": nfs must run in a dedicated pool, spec.resource.pool_id is required",
@@ -97,7 +97,7 @@ pub(crate) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.list("/spec/volumes").len() > MAX_VOLUMES {
         return rule_broken(format_args!(" must have at most {MAX_VOLUMES} elements"));
     }
@@ -105,7 +105,7 @@ pub(crate) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError>
 }
 
 /// A bucket is no file system.
-pub(crate) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut earlier = BTreeSet::new();
     for mount in mounts(creation).filter(|mount| mount.kind != "obs") {
         if let Some(source) = mount.source
@@ -117,7 +117,7 @@ pub(crate) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn volume_places_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_places_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut earlier = BTreeSet::new();
     match local_paths(creation).find(|local_path| !earlier.insert(*local_path)) {
         Some(local_path) => rule_broken(format_args!(" must mount one volume at {local_path}")),
@@ -144,11 +144,11 @@ fn none_at(creation: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), 
     }
 }
 
-pub(crate) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiError> {
     none_at(creation, |local_path| DEFAULT_MOUNTS.contains(&local_path))
 }
 
-pub(crate) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     none_at(creation, |local_path| {
         container_path::plain(local_path).is_err()
     })
@@ -159,11 +159,11 @@ pub(crate) fn hides_platform(local_path: &str) -> bool {
     PLATFORM.contains(&local_path.trim_end_matches('/'))
 }
 
-pub(crate) fn volume_over_home(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_over_home(creation: &Creation<'_>) -> Result<(), ApiError> {
     none_at(creation, hides_platform)
 }
 
-pub(crate) fn volume_over_channel(creation: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_over_channel(creation: &Creation<'_>) -> Result<(), ApiError> {
     let channels = ["/algorithm/inputs", "/algorithm/outputs"];
     let channels = channels.into_iter().flat_map(|list| creation.list(list));
     let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));

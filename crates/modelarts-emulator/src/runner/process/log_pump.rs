@@ -22,7 +22,7 @@ const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
 /// Reads the pipe of one worker.
 #[derive(Clone, Debug)]
-pub(crate) struct Pump(Arc<Mutex<PumpState>>);
+pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
 #[derive(Debug)]
 struct PumpState {

@@ -21,7 +21,7 @@ use crate::{
 
 /// The directory of the records.
 #[derive(Clone, Debug)]
-pub(crate) struct OrphanRecord(PathBuf);
+pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
     /// Ends what is on record, and begins anew.

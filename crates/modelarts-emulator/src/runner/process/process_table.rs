@@ -21,7 +21,7 @@ use crate::runner::process::process_group;
 
 /// The variable. Its value is the emulator's own name, a colon, and the directory of the worker;
 /// behind it the name of a trial, or `packages` if packages are installed.
-pub(crate) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
+pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
 /// How long to wait at least between two scans for the same run: nothing tells when a process that
 /// is no child of the emulator ends.
@@ -42,7 +42,7 @@ struct Process {
 
 /// The processes that lived at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(super) struct Scan {
     number: u64,
     took: Duration,
     /// Nothing where there is no `/proc`.
@@ -62,7 +62,7 @@ impl Scan {
 
 /// Reads the processes for all runs of one emulator.
 #[derive(Debug)]
-pub(crate) struct ProcessTable {
+pub(super) struct ProcessTable {
     /// The emulator's own name: another one at each start, so that what ends the jobs of an emulator
     /// that has died leaves those of the next one on the same directory alone.
     instance: String,
@@ -128,7 +128,7 @@ impl ProcessTable {
     }
 
     /// Waits until no process of the group lives.
-    pub(crate) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
+    pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
         while process_group::exists(group) {
             let scan = self.scan().await;
             if scan.processes.is_some() && scan.of(Some(group), OsStr::new("")).is_empty() {
@@ -165,7 +165,7 @@ impl ProcessTable {
     }
 
     /// Ends all that earlier emulators on the same directory have left.
-    pub(crate) fn end_strays(&self) {
+    pub(super) fn end_strays(&self) {
         for _ in 0..MAX_SCANS {
             let processes = processes(&self.jobs, 0).unwrap_or_default();
             let strays = processes.into_iter().filter(|stray| !stray.run.is_empty());
@@ -229,7 +229,7 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
 
 /// Fields of `/proc/<id>/stat`.
 #[derive(Debug)]
-pub(crate) struct Stat {
+pub(super) struct Stat {
     state: u8,
     group: i32,
     /// In ticks since the machine started.

@@ -63,7 +63,7 @@ pub(crate) async fn install(
 }
 
 /// The interpreter of a virtual environment.
-pub(crate) fn interpreter(venv: &Path) -> PathBuf {
+pub(super) fn interpreter(venv: &Path) -> PathBuf {
     venv.join("bin/python3")
 }
 

@@ -27,7 +27,7 @@ type RunningPump = (Pump, Option<Pid>);
 
 /// The pumps of the runs that live, by [`Worker::log_name`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
+pub(super) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
 
 impl Pumps {
     pub(crate) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
@@ -49,18 +49,18 @@ impl Pumps {
 }
 
 /// The parts of a run that outlive its leader.
-pub(crate) struct RunCleanup {
+pub(super) struct RunCleanup {
     pub(crate) group: Option<Pid>,
     /// The value of [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of its processes.
     pub(crate) run: OsString,
     pub(crate) processes: Arc<ProcessTable>,
     pub(crate) watchdog: Watchdog,
-    pub(crate) orphans: OrphanRecord,
+    pub(super) orphans: OrphanRecord,
     /// See [`Worker::log_name`].
     pub(crate) name: String,
-    pub(crate) pumps: Pumps,
-    pub(crate) pump: Pump,
-    pub(crate) pumping: JoinHandle<()>,
+    pub(super) pumps: Pumps,
+    pub(super) pump: Pump,
+    pub(super) pumping: JoinHandle<()>,
 }
 
 impl RunCleanup {
@@ -78,7 +78,7 @@ impl RunCleanup {
 }
 
 /// A run whose leader has been started.
-pub(crate) struct ProcessRun {
+pub(super) struct ProcessRun {
     child: Child,
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
@@ -176,7 +176,7 @@ impl Run for ProcessRun {
 }
 
 /// A run that ended before it began.
-pub(crate) struct NeverStarted;
+pub(super) struct NeverStarted;
 
 impl Run for NeverStarted {
     fn wait(&mut self) -> BoxFuture<'_, Exit> {

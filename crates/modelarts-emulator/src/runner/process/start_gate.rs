@@ -8,7 +8,7 @@ use std::path::Path;
 use tokio::process::Command;
 
 /// What the shell reads.
-pub(crate) const GO: &[u8] = b"go\n";
+pub(super) const GO: &[u8] = b"go\n";
 
 /// Variables that the shell sets by itself, and the one that it reads the word into.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];

@@ -94,7 +94,7 @@ impl Watchdog {
     }
 
     /// A group lives. Called on the runtime.
-    pub(crate) fn add_group(&self, group: Pid) {
+    pub(super) fn add_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         groups.live.insert(group);
         if groups
@@ -123,7 +123,7 @@ impl Watchdog {
     }
 
     /// A group has gone: from here on its number may belong to somebody else.
-    pub(crate) fn remove_group(&self, group: Pid) {
+    pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         if groups.live.remove(&group)
             && let Some(helper) = &mut groups.helper

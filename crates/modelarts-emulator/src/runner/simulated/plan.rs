@@ -12,17 +12,17 @@ use crate::{
 
 /// What a simulated worker does in one run.
 #[derive(Debug)]
-pub(crate) struct RunPlan {
+pub(super) struct RunPlan {
     /// How long it runs, if it comes to an end by itself.
     pub(crate) seconds: Duration,
     pub(crate) exit_code: i32,
     pub(crate) fault: Option<RunFault>,
-    pub(crate) ignores_sigterm: bool,
+    pub(super) ignores_sigterm: bool,
     pub(crate) download: Duration,
-    pub(crate) download_error: Option<String>,
-    pub(crate) input_error: Option<String>,
-    pub(crate) pre_check_error: Option<String>,
-    pub(crate) prepare_timeout: bool,
+    pub(super) download_error: Option<String>,
+    pub(super) input_error: Option<String>,
+    pub(super) pre_check_error: Option<String>,
+    pub(super) prepare_timeout: bool,
     pub(crate) metrics: BTreeMap<String, Values>,
     /// With all marks but `{n}` filled in.
     log: Vec<LogLine>,
@@ -60,7 +60,7 @@ impl RunPlan {
     }
 
     /// How long there are signs of life.
-    pub(crate) fn alive_for(&self) -> Duration {
+    pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
                 let fault = Duration::try_from_secs_f64(seconds).unwrap_or_default();

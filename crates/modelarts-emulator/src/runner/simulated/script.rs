@@ -67,25 +67,25 @@ struct ScriptedJob {
 /// One run of the code, or what is different in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ScriptedRun {
+pub(super) struct ScriptedRun {
     pub(crate) seconds: Option<f64>,
     pub(crate) exit_code: Option<i32>,
     pub(crate) log: Option<Vec<LogLine>>,
     pub(crate) metrics: Option<BTreeMap<String, Values>>,
     pub(crate) fault: Option<RunFault>,
-    pub(crate) ignores_sigterm: Option<bool>,
-    pub(crate) download_seconds: Option<f64>,
-    pub(crate) download_error: Option<String>,
-    pub(crate) input_error: Option<String>,
-    pub(crate) pre_check_error: Option<String>,
-    pub(crate) prepare_timeout: Option<bool>,
+    pub(super) ignores_sigterm: Option<bool>,
+    pub(super) download_seconds: Option<f64>,
+    pub(super) download_error: Option<String>,
+    pub(super) input_error: Option<String>,
+    pub(super) pre_check_error: Option<String>,
+    pub(super) prepare_timeout: Option<bool>,
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
 /// A line of the log, in seconds from the start of the code.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
-pub(crate) struct LogLine {
+pub(super) struct LogLine {
     pub(crate) at: f64,
     pub(crate) every: Option<f64>,
     pub(crate) line: String,
@@ -94,7 +94,7 @@ pub(crate) struct LogLine {
 /// What goes wrong with a run, so many seconds after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RunFault {
+pub(super) enum RunFault {
     /// The node dies.
     NodeFault(f64),
     /// No sign of life any more.
@@ -146,7 +146,7 @@ impl Script {
     }
 
     /// What a task does in a run of its job; `run` counts from 0.
-    pub(crate) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
+    pub(super) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
         let Some(of_all) = runs.get(run).or(runs.last()) else {

@@ -13,7 +13,7 @@ use crate::validation::fields::field_spec::{
 const MANY: usize = usize::MAX;
 
 #[rustfmt::skip]
-pub(crate) const TASKS_AND_MODELS: &[Line] = &[
+pub(super) const TASKS_AND_MODELS: &[Line] = &[
     ("spec.retention", Object, Optional, Unshown),
     ("spec.retention.policy", OneOf(&["enabled", "disabled"]), Optional, Unshown),
     ("spec.log_export_config", Object, Optional, Stored),
