@@ -157,7 +157,7 @@ impl Engine {
         names
     }
 
-    /// Whether it has an image for nodes with or without cards.
+    /// True if it has an image for nodes with or without cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         let image = if gpu { self.gpu_image } else { self.cpu_image };
         !image.is_empty()

@@ -1,4 +1,4 @@
-//! What no document says, or documents say differently: a named switch for each, with a default.
+//! Switches, each with a default, for behaviour on which the documents are silent or disagree.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,21 +45,21 @@ quirks! {
         /// As after a failure.
         Failed,
     }
-    /// What becomes of a preemptible job whose nodes another one takes.
+    /// The fate of a preemptible job whose nodes another one takes.
     preempted: Preempted {
         /// It waits again.
         Pending,
         /// It has failed.
         Failed,
     }
-    /// What DeleteTrainingJob does to a job that has not ended.
+    /// The effect of DeleteTrainingJob on a job that has not ended.
     delete_active: DeleteActive {
         /// It ends it first.
         Ends,
         /// It refuses, with 400.
         Refuses,
     }
-    /// What StopTrainingJob answers while the job is Terminating.
+    /// The answer of StopTrainingJob while the job is Terminating.
     stop_again: StopAgain {
         /// 409, as for a job that has ended.
         Refuses,
@@ -73,21 +73,21 @@ quirks! {
         /// ModelArts.2812, as the list of codes says.
         Documented,
     }
-    /// What `offset` of ListTrainingJobEvents counts.
+    /// The unit of `offset` of ListTrainingJobEvents.
     events_offset: EventsOffset {
         /// Events.
         Event,
         /// Pages.
         Page,
     }
-    /// What `offset` of ListTrainingJobs counts.
+    /// The unit of `offset` of ListTrainingJobs.
     jobs_offset: JobsOffset {
         /// Pages.
         Page,
         /// Jobs.
         Job,
     }
-    /// What `count` of ListTrainingJobs counts.
+    /// The jobs that `count` of ListTrainingJobs counts.
     jobs_count: JobsCount {
         /// All jobs that fit.
         Fitting,

@@ -1,4 +1,4 @@
-//! Knows when all jobs have done what there was to do, so that a clock can be moved step by step.
+//! Detects that all work is idle, so that a clock can be moved step by step.
 //!
 //! Every piece of work is watched through its waker: it is busy from the moment it is woken until
 //! it has gone back to waiting. Work that waits for a process or for another thread counts as idle:
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// How much work is busy.
+/// Counts the work that is busy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdleTracker(Arc<BusyCount>);
 
@@ -70,7 +70,7 @@ impl IdleTracker {
     }
 }
 
-/// Somebody computes.
+/// Counts as busy until dropped.
 #[derive(Debug)]
 pub(crate) struct BusyGuard(Arc<BusyCount>);
 
@@ -80,11 +80,11 @@ impl Drop for BusyGuard {
     }
 }
 
-/// It waits, and nobody has woken it since it was polled last.
+/// Polled and not woken since.
 const WAITING: u8 = 0;
-/// It has been woken and not been polled since; one of the busy.
+/// Woken and not yet polled: counts as busy.
 const RUNNABLE: u8 = 1;
-/// It has ended or been dropped; who wakes it now, wakes nothing.
+/// Finished or dropped: further wake-ups are ignored.
 const DONE: u8 = 2;
 
 /// The waker of a piece of work.

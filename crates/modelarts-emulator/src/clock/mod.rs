@@ -1,4 +1,8 @@
-//! Time, passed in, so that tests never sleep.
+//! The clock that everything in the emulator asks, so that tests never sleep.
+//!
+//! [`Clock`] is passed in: [`SystemClock`] in use, [`ManualClock`](manual::ManualClock) in tests.
+//! [`idle`] finds the moment at which a manual clock may go on, [`timestamp`] has the service's
+//! precision and forms, and [`timing`] the delays of the service.
 
 pub(crate) mod idle;
 pub(crate) mod manual;
@@ -9,7 +13,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
-/// What [`Clock::sleep`] returns.
+/// The future of [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Tells the time and waits. Everything in the emulator that waits, expires or is dated asks it.

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Timestamp(i64);
 
-/// The service reports event times in this zone, whatever the region (checklist.md, seed 001).
+/// The service reports event times in this zone, whatever the region.
 const REPORTED_OFFSET: i8 = 8;
 
 impl Timestamp {

@@ -1,4 +1,4 @@
-//! Things that are stored as they are shown: algorithms, their publications, and experiments.
+//! Documents that are stored as they are shown: algorithms, their publications, and experiments.
 
 use std::sync::Arc;
 

@@ -1,10 +1,13 @@
-//! What was acknowledged is there after the end of the process, however it ended.
+//! The database: one SQLite file, or memory where no directory was given.
 //!
-//! Everything is in one SQLite file, or in memory where no directory was given. Changes of the file
-//! are executed at once and committed together, by a thread, as fast as it can: whoever answers
-//! waits for [`Database::committed`] first, so nobody is told of anything that could still be lost.
-//! The write-ahead log keeps it through the death of the process; a power failure may cost the last
-//! moments. In memory there is no disk to wait for: each change commits itself.
+//! A change that was acknowledged survives the end of the process, however it ends. Changes of the
+//! file are executed at once and committed together, by a thread, as fast as it can; a response
+//! waits for [`Database::committed`], so that it reports nothing that could still be lost. The
+//! write-ahead log keeps changes through the death of the process; a power failure may cost the
+//! last moments. In memory there is no disk to wait for: each change commits itself.
+//!
+//! [`documents`] and [`quotas`] are tables of their own kind; jobs have theirs in
+//! [`store`](crate::store). [`migrations`] brings a file of an earlier layout to that of `schema.sql`.
 
 pub(crate) mod documents;
 mod migrations;

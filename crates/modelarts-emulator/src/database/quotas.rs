@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::database::Database;
 
-/// Jobs of a project, unless said otherwise (domain.md section 5).
+/// Jobs of a project, unless it was changed.
 const JOB_QUOTA: u32 = 10_000;
 
 /// The quotas of all projects, by project and resource.

@@ -34,7 +34,7 @@ impl Emulator {
     /// # Errors
     /// If the database cannot be read.
     pub fn stored_ids(&self) -> io::Result<Vec<String>> {
-        self.core.store.ids().map_err(io::Error::other)
+        self.core.store.all_ids().map_err(io::Error::other)
     }
 
     /// The job of this id, or `None` if there is none.

@@ -12,7 +12,7 @@ use crate::{
 /// Goes on with all jobs that have not come to their end. Their processes have been ended.
 pub(crate) fn resume(core: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(core.clock.as_ref());
-    for id in core.store.open()? {
+    for id in core.store.open_ids()? {
         let mut stands = false;
         let goes_on = core.store.update(&id, |job| {
             match job.state {

@@ -25,7 +25,7 @@ pub(crate) struct ConfinedDir {
     mode: u32,
 }
 
-/// What [`copy`] does with a link that leads out and with what is neither file nor directory.
+/// The treatment of links that lead out, and of entries that are neither file nor directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
     /// Gives up with an error that names it.
@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(copied, expected.map(PathBuf::from));
     }
 
-    /// What has not changed is not copied again; what may have is.
+    /// A file that has not changed is not copied again; one that may have is.
     #[test]
     fn only_changes_are_copied() {
         let place = place();

@@ -14,12 +14,12 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
         return "127.0.0.1".to_owned();
     }
     let [high, low] = network(job_id).to_be_bytes();
-    // What a row does not hold goes on in the next ones.
+    // Addresses beyond the row are in the next ones.
     let row = (index / ROW_LENGTH % u32::from(MAX_ROWS) + u32::from(low)) % 256;
     format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
 
-/// What the addresses of all workers of a job have in common.
+/// The bytes that the addresses of all workers of a job share.
 pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;

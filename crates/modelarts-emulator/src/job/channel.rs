@@ -20,7 +20,7 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     pub(crate) access: Access,
-    /// Whether the request said so, then the answer says it too.
+    /// The request named the access; then the answer names it, too.
     pub(super) access_given: bool,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
@@ -28,7 +28,7 @@ pub(crate) struct Channel {
     pub(crate) prefetch: bool,
     /// How often an output is copied out while the job runs.
     pub(crate) period: Duration,
-    /// What the request gave of the members that come back as they came.
+    /// Members of the request that come back as they came.
     pub(crate) echo: serde_json::Map<String, Value>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Volume {
     pub(crate) local_path: String,
 }
 
-/// What is mounted.
+/// The source of a volume.
 #[derive(Clone, Debug)]
 pub(crate) enum VolumeSource {
     /// `server:/path`.
@@ -80,7 +80,7 @@ pub(crate) enum VolumeSource {
     Obs(ObsPath),
 }
 
-/// What the documents give as the default (`30s`).
+/// The documented default (`30s`).
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// `inputs` or `outputs`, which have passed the rules.

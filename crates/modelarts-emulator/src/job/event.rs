@@ -1,6 +1,6 @@
 //! The one catalogue of event texts.
 //!
-//! From `checklist.md` Table A: thirty kinds of the events guide, four Kubernetes texts that only
+//! Thirty kinds of the events guide, four Kubernetes texts that only
 //! the events API shows. Six kinds have a second wording, seen in the API; [`Wording`] chooses.
 
 use serde::{Deserialize, Serialize};

@@ -34,7 +34,7 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// One job: what was asked, and what has become of it.
+/// One job: its request, and its state.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
@@ -81,7 +81,7 @@ pub(crate) struct Job {
     pub(crate) settled: bool,
     /// Its deletion has been acknowledged.
     pub(crate) deleted: bool,
-    /// It was put there as it is, and stays so until somebody ends it.
+    /// It was put there as it is, and stays so until it is stopped or deleted.
     #[serde(default)]
     pub(crate) standing: bool,
     #[serde(skip)]
@@ -179,7 +179,7 @@ impl Job {
         merge(&mut self.changed, changed);
     }
 
-    /// Whether something is still to happen to it.
+    /// True if something is still to happen to it.
     pub(crate) fn is_open(&self) -> bool {
         !(self.settled && self.state.is_final()) || self.deleted
     }
@@ -190,7 +190,7 @@ impl Job {
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// Whether `other` would write to a place that this job still writes to.
+    /// True if `other` would write to an output that this job still writes to.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.project == other.project

@@ -1,5 +1,5 @@
-//! What a job is asked to be: the body of CreateTrainingJob, after the [rules](crate::validation) have
-//! passed it.
+//! The request of a job: the body of CreateTrainingJob, read after the [rules](crate::validation)
+//! have passed it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -103,14 +103,14 @@ pub(crate) enum LogExport {
     To(ObsPath),
 }
 
-/// What the annotations `fault-tolerance/…` ask for.
+/// The restarts that the annotations `fault-tolerance/…` ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
     /// How often a failed job runs again. Not 0 also means a pre-check of the environment.
     pub(crate) times: u32,
-    /// Whether any failure makes it run again, three times in a row.
+    /// Any failure makes it run again, three times in a row.
     pub(crate) unconditional: bool,
-    /// Whether a job that hangs is started again where it is.
+    /// A job that hangs is started again where it is.
     pub(crate) hang: bool,
 }
 
@@ -230,7 +230,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// What stands for the image in the events.
+    /// The name of the image in the events.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()

@@ -1,4 +1,4 @@
-//! The states of a job and the ways between them (domain.md section 2).
+//! The states of a job and the transitions between them.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,24 +53,27 @@ impl JobState {
     }
 
     /// Terminate is documented for Creating, Pending and Running. Terminating is mentioned
-    /// nowhere; domain.md 2.4 chooses to refuse.
+    /// nowhere, and is refused.
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
 
-    /// The table of transitions; the numbers are those of domain.md 2.3.
+    /// The table of transitions.
     pub(super) const fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
-            (Self::Creating, Self::Queuing)                               // 2
-                | (Self::Creating | Self::Queuing, Self::CreateFailed)    // 3
-                | (Self::Queuing, Self::Running)                          // 4
-                | (Self::Queuing, Self::Failed)                           // 5, 10
-                | (Self::Running, Self::Completed)                        // 6
-                | (Self::Running, Self::Failed)                           // 7
-                | (Self::Running, Self::Queuing)                          // 8
-                | (Self::Creating | Self::Queuing | Self::Running, Self::Terminating) // 11, 12
-                | (Self::Terminating, Self::Terminated) // 11, 12
+            (Self::Creating, Self::Queuing)
+                | (Self::Creating | Self::Queuing, Self::CreateFailed)
+                | (Self::Queuing, Self::Running)
+                | (Self::Queuing, Self::Failed)
+                | (Self::Running, Self::Completed)
+                | (Self::Running, Self::Failed)
+                | (Self::Running, Self::Queuing)
+                | (
+                    Self::Creating | Self::Queuing | Self::Running,
+                    Self::Terminating
+                )
+                | (Self::Terminating, Self::Terminated)
         )
     }
 }
@@ -88,7 +91,7 @@ pub(crate) const PHASES: [&str; 8] = [
 ];
 
 /// After which failures a job is run again that asks for it by `fault-tolerance/job-retry-num`.
-/// The documents disagree (checklist.md, row 23; domain.md section 4).
+/// The documents disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
     /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.
@@ -114,7 +117,7 @@ pub(crate) enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the steps that follow the end of the code are still worth their delays.
+    /// True if the steps after the end of the code are to be made without delays.
     pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }

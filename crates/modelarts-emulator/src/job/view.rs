@@ -17,7 +17,7 @@ use crate::{
     validation::fields::ignored::{give_back, unused_entry, visible},
 };
 
-/// Whether the name of the user is known yet: the answer to a creation has an empty one.
+/// The name of the user in an answer. That to a creation has an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserName<'a> {
     NotYet,
@@ -130,7 +130,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
-    // The latest sample, while there are samples. Duration counts up to it (domain.md 2.6).
+    // The latest sample, while there are samples. Duration counts up to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -230,7 +230,7 @@ fn algorithm(request: &JobRequest) -> Value {
         .pointer("/algorithm/policies")
         .is_some_and(|policies| !policies.is_null())
     {
-        // `auto_search: null` of a request comes back as nothing (api-facts D-06).
+        // `auto_search: null` of a request comes back as nothing (openapi/SOURCES.md, D-06).
         let search = request.tuning.as_ref().and_then(|_| {
             let search = request.body.pointer("/algorithm/policies/auto_search")?;
             Some(json!({"auto_search": search}))

@@ -1,5 +1,5 @@
-//! Finds lines in a log by their numbers, going through it piece by piece: however long the log is,
-//! only a piece of it is in memory. Where to begin, [`log_index`](crate::logs::index) knows.
+//! Finds lines in a log by their numbers, chunk by chunk: however long the log is, only a chunk of
+//! it is in memory. The first chunk comes from the [`index`](crate::logs::index).
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ pub(super) struct LineFinder {
     lines: usize,
     /// How far the log has been looked at.
     at: u64,
-    /// What comes next begins a line.
+    /// The next byte begins a line.
     at_line_start: bool,
 }
 

@@ -1,4 +1,6 @@
-//! Logs of tasks: lines, their index, and streams of them.
+//! Pages of lines from the logs of tasks.
+//!
+//! [`lines`] finds lines while a log is read in chunks; [`index`] tells at which byte to begin.
 
 pub(crate) mod index;
 pub(crate) mod lines;

@@ -1,4 +1,7 @@
-//! What the workers used, a value for each minute (domain.md section 8).
+//! The use of each worker, a value for each minute.
+//!
+//! [`usage`] measures processes, and the samples go to the database. [`scripted`] has the values of
+//! simulated and of seeded jobs instead; both are shown as the series of [`series`].
 
 mod scripted;
 pub(crate) mod series;
@@ -46,7 +49,7 @@ impl Metrics {
         }
     }
 
-    /// What a worker used between two looks.
+    /// Adds the use of a worker between two samples.
     pub(crate) fn add_sample(
         &self,
         worker: &Worker,

@@ -58,8 +58,8 @@ pub(super) struct ScriptedSeries {
 }
 
 impl ScriptedSeries {
-    /// What there is to see at a moment, with the gaps of the first minutes; nothing in the first
-    /// second, in which nothing would have been measured.
+    /// The minutes up to `now`, with the gaps of the first ones; nothing in the first second, in
+    /// which nothing would have been measured.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {

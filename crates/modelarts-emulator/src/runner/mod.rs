@@ -1,5 +1,7 @@
-//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code,
-//! `simulated_runner.rs` follows a script.
+//! Runs the workers of jobs.
+//!
+//! [`Runner`] is what the execution of jobs calls. [`process`] runs their code as processes,
+//! [`simulated`] follows a script; both keep logs and files in [`worker_files`].
 
 pub(crate) mod process;
 pub(crate) mod simulated;
@@ -17,7 +19,7 @@ use crate::{
     runner::simulated::script::Script,
 };
 
-/// What becomes of the code of jobs.
+/// The treatment of the code of jobs.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum RunnerKind {
@@ -40,7 +42,7 @@ pub(crate) struct LogTail {
 /// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no process
 /// is left.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
-    /// Whether what comes before the queue is done in time. On this machine there is nothing to do.
+    /// True if the preparation before the queue is done in time. On this machine there is none.
     fn is_prepared(&self, _worker: &Worker) -> bool {
         true
     }
@@ -109,7 +111,7 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>>;
     /// At most `most` bytes of the log from the byte `from` on; nothing behind its end.
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>>;
-    /// What the worker's processes use now, if they run.
+    /// The present use of the worker's processes, if they run.
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>>;
     /// Forgets everything about a job whose workers have ended.
     fn remove(&self, job_id: String) -> BoxFuture<'_, ()>;

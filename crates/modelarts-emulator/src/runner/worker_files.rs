@@ -42,7 +42,7 @@ impl WorkerFiles {
     }
 
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
-    /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
+    /// leads there. A file that the job has put in the place of the link stays.
     pub(crate) fn scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
@@ -199,7 +199,7 @@ pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::R
     if lost.is_empty() {
         return Ok(false);
     }
-    // domain.md section 8, with the cap filled in.
+    // The service's own line, with the cap filled in.
     let line = format!(
         "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
         lost.len()

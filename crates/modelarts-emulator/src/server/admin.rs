@@ -176,7 +176,7 @@ async fn forget(core: &EmulatorState) -> rusqlite::Result<()> {
     core.experiments.clear()?;
     core.publications.clear()?;
     core.quotas.clear()?;
-    let live = core.store.live();
+    let live = core.store.live_ids();
     for id in &live {
         let now = Timestamp::now(core.clock.as_ref());
         core.store.update(id, |job| {

@@ -1,27 +1,27 @@
-//! One bell for each job that somebody waits for. It rings when the job changes.
+//! Change notifications per job, for waiters.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// The bells, by id. There are as many as there are ids that are waited for.
+/// The signals, by id. There are as many as there are ids that are waited for.
 #[derive(Debug, Default)]
 pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Hears the bell of one id, from the moment it was made.
+/// Receives the signal of one id, from the moment it was made.
 #[derive(Debug)]
-pub(super) struct Listener<'a> {
+pub(super) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,
     id: String,
     receiver: watch::Receiver<()>,
 }
 
 impl ChangeSignals {
-    pub(crate) fn listen(&self, id: &str) -> Listener<'_> {
+    pub(crate) fn subscribe(&self, id: &str) -> ChangeListener<'_> {
         let mut signals = self.0.lock();
         let signal = signals.entry(id.to_owned()).or_default();
-        Listener {
+        ChangeListener {
             signals: self,
             id: id.to_owned(),
             receiver: signal.subscribe(),
@@ -35,15 +35,15 @@ impl ChangeSignals {
     }
 }
 
-impl Listener<'_> {
-    /// Waits until the bell has changed since the last time.
+impl ChangeListener<'_> {
+    /// Waits for a change since the last call.
     pub(crate) async fn changed(&mut self) {
-        // The sender stays as long as somebody listens.
+        // The sender stays as long as there is a listener.
         let _ = self.receiver.changed().await;
     }
 }
 
-impl Drop for Listener<'_> {
+impl Drop for ChangeListener<'_> {
     fn drop(&mut self) {
         let mut signals = self.signals.0.lock();
         // This one is still counted.
@@ -63,8 +63,8 @@ mod tests {
     #[tokio::test]
     async fn a_ring_before_the_wait_is_heard_and_nothing_is_left() {
         let signals = ChangeSignals::default();
-        let mut first = signals.listen("a");
-        let second = signals.listen("a");
+        let mut first = signals.subscribe("a");
+        let second = signals.subscribe("a");
         signals.notify("b");
         assert!(futures::poll!(std::pin::pin!(first.changed())).is_pending());
         signals.notify("a");

@@ -12,12 +12,12 @@ use crate::{
     store::selection::{Key, Selection, Test},
 };
 
-/// As many questions are remembered.
+/// The number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// Questions with longer texts are not, so that the memory for them is bounded.
+/// In bytes. Longer keys are not cached, so that the memory for them is bounded.
 const MAX_KEY_LENGTH: usize = 4096;
 
-/// What was asked for.
+/// The selection of a count, without its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CountKey {
     project: String,
@@ -31,7 +31,7 @@ pub(super) struct CountKey {
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// `None` for what is not remembered: tags and hosts are asked for with a span of time that
+    /// `None` for what is not cached: tags and hosts are asked for with a span of time that
     /// moves on.
     pub(crate) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {

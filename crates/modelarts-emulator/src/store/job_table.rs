@@ -99,7 +99,7 @@ pub(crate) fn count_of_experiment(
 }
 
 /// The next `many` jobs behind a number.
-pub(crate) fn after(
+pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
     many: u32,
@@ -110,7 +110,7 @@ pub(crate) fn after(
     rows.collect()
 }
 
-/// Whether a project has a job of this name.
+/// True if a project has a job of this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: i64,
@@ -293,14 +293,14 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
 }
 
 /// The ids of all jobs, in the order of creation.
-pub(crate) fn ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn all_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
     let ids = select.query_map([], |row| row.get(0))?;
     ids.collect()
 }
 
 /// The ids of jobs that are not at their end, the oldest first.
-pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn open_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
     let ids = select.query_map([], |row| row.get(0))?;
     ids.collect()

@@ -1,12 +1,12 @@
 //! Which jobs a list shows, answered from the database.
 //!
-//! What most lists choose by (phase, user, kind, workspace, type of runtime) is the same for all
-//! jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
+//! Most lists choose by values (phase, user, kind, workspace, type of runtime) that are the same for
+//! all jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
 //! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
 //! names are looked up in an index; that takes the time of what they match. Only names of less than
 //! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
-//! that way is remembered (`remembered.rs`); then the jobs are gone through by time where that finds
-//! the page sooner (`walk.rs`).
+//! that way is cached (`count_cache.rs`); then the jobs are gone through by time where that finds
+//! the page sooner (`scan.rs`).
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -34,7 +34,7 @@ pub(crate) struct JobPage {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// Pages that begin behind this place are looked up in the tallies; before it, going through the
+/// Pages that begin behind this place are looked up in the creation counts; before it, going through the
 /// jobs is faster. Tests have few jobs.
 const NEAR_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
@@ -304,7 +304,7 @@ impl Selection {
     }
 }
 
-/// Whether an index finds what could fit.
+/// True if an index finds the candidates.
 fn has_index(tests: &[&(Key, Test)]) -> bool {
     let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
     tests.iter().any(by_id) || phrase(tests).is_some()

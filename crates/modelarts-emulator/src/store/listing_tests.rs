@@ -49,7 +49,7 @@ const STATES: [JobState; 4] = [
 ];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
-/// What a list should find, from a plain look at all jobs.
+/// A job as the expected list has it.
 struct Plain {
     id: String,
     name: String,
@@ -339,7 +339,7 @@ fn what_is_asked_for_again_is_right_again() {
     assert!(known > 300, "only {known} of the counts were remembered");
 }
 
-/// What is counted in advance goes away with the jobs.
+/// Counts that are made in advance go away with the jobs.
 #[test]
 fn nothing_is_left_of_jobs_that_have_gone() {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));

@@ -1,4 +1,9 @@
-//! All jobs. The database has them; those that are not at their end are in memory, too.
+//! All jobs: the database has them, and memory those that are not at their end.
+//!
+//! [`JobStore`] is the only way to a job; whoever changes one does so in [`JobStore::update`], which
+//! writes its rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
+//! [`listing`] finds the page of a [`selection`] with the help of [`creation_counts`],
+//! [`count_cache`], [`scan`] and [`top_n`]; [`tags`] answers what is asked by tags.
 
 mod change_signals;
 mod count_cache;
@@ -111,7 +116,7 @@ impl JobStore {
         })
     }
 
-    /// Changes a job and rings its bell.
+    /// Changes a job and notifies those who wait for it.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let mut entry = match live.remove(id) {
@@ -179,7 +184,7 @@ impl JobStore {
         self.database.read(job_table::count_all)
     }
 
-    /// Whether a project has a job of this name.
+    /// True if a project has a job of this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
         self.database.read(
             |connection| match job_table::known_project(connection, project)? {
@@ -214,7 +219,7 @@ impl JobStore {
             let live = self.live.lock();
             let mut some = self
                 .database
-                .read(|connection| job_table::after(connection, *last, many))?;
+                .read(|connection| job_table::ids_after(connection, *last, many))?;
             let Some((number, _)) = some.last() else {
                 return Ok(Vec::new());
             };
@@ -227,18 +232,18 @@ impl JobStore {
     }
 
     /// The ids of the jobs that are on their way.
-    pub(crate) fn live(&self) -> Vec<String> {
+    pub(crate) fn live_ids(&self) -> Vec<String> {
         self.live.lock().keys().cloned().collect()
     }
 
     /// The ids of all jobs, in the order of creation.
-    pub(crate) fn ids(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::ids)
+    pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
+        self.database.read(job_table::all_ids)
     }
 
     /// The ids of the jobs that are not at their end, also those that an earlier process has left.
-    pub(crate) fn open(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::open)
+    pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
+        self.database.read(job_table::open_ids)
     }
 
     /// Asks all jobs that are on their way to end.
@@ -255,7 +260,7 @@ impl JobStore {
         id: &str,
         mut look: impl FnMut(Option<&Job>) -> Option<R>,
     ) -> R {
-        let mut signal = self.signals.listen(id);
+        let mut signal = self.signals.subscribe(id);
         let seen = loop {
             let there = self.read(id, |job| look(Some(job)));
             match there.unwrap_or_else(|| look(None)) {

@@ -5,7 +5,7 @@ use crate::{
     job::{Job, address::Host},
 };
 
-/// What a value is compared with.
+/// A condition on a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Test {
     Contains(String),
@@ -23,7 +23,7 @@ impl Test {
     }
 }
 
-/// What jobs are chosen by.
+/// A property that jobs are chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     // The same for all jobs of a group:

@@ -10,7 +10,7 @@ use crate::{
     store::{JobStore, job_table},
 };
 
-/// What jobs are chosen by.
+/// The condition on the tags of jobs.
 #[derive(Debug)]
 pub(crate) struct TagQuery<'a> {
     /// All keys have to be there, each with one of its values, or with any if there are none.
@@ -106,7 +106,7 @@ impl JobStore {
 }
 
 impl TagQuery<'_> {
-    /// What the rows of jobs have to fulfil, and the values in it.
+    /// The condition in SQL, and the values in it.
     fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
         let mut sql = "jobs.project = ?".to_owned();
         let mut values: Vec<Value> = vec![project.into()];

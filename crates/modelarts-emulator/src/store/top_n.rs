@@ -11,8 +11,8 @@ pub(super) type SortKey = (i64, i64);
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
-    /// the order over.
+    /// The last of those that are kept is on top. Descending, all bits are inverted, which
+    /// inverts the order.
     kept: BinaryHeap<SortKey>,
 }
 
@@ -48,7 +48,7 @@ impl TopN {
     }
 }
 
-/// A place that is the less the sooner it comes in the order; and the way back from there.
+/// Sort key: ascending as it is, descending with all bits inverted. Its own inverse.
 pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
     if ascending { key } else { (!key.0, !key.1) }
 }

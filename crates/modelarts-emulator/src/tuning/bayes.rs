@@ -1,5 +1,5 @@
 //! `bayes_opt_search`: a Gaussian process is fitted to what has been tried, and the next point is
-//! where it promises most.
+//! where its acquisition function is largest.
 //!
 //! The settings `kind`, `kappa` and `xi` are those of the Python package bayesian-optimization,
 //! whose kernel (Matérn 5/2) is used, too. The linear algebra is a dozen lines: a crate for it
@@ -14,7 +14,7 @@ use crate::tuning::{
     search::{Point, SearchHistory, Searcher},
 };
 
-/// What "most" means.
+/// The acquisition function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acquisition {
     /// The upper confidence bound.
@@ -81,8 +81,8 @@ impl Searcher for Bayes {
     }
 }
 
-/// What is fitted to: the time for it grows with the cube of their number. The better half are the
-/// best of all, the others the latest.
+/// The observations for the fit, whose time grows with the cube of their number. Half of them are
+/// the best of all, the others the latest.
 fn select_observations(tried: &[(Point, f64)]) -> Cow<'_, [(Point, f64)]> {
     if tried.len() <= MAX_OBSERVATIONS {
         return Cow::Borrowed(tried);
@@ -141,7 +141,7 @@ impl GaussianProcess {
             rewards.push((reward - mean) / unit);
         }
         let best = rewards.iter().copied().fold(f64::MIN, f64::max);
-        // What is being tried counts as average, so that it is not tried twice at a time.
+        // A point that is being tried counts as average, so that it is not tried twice at a time.
         points.extend_from_slice(history.running);
         rewards.resize(points.len(), 0.0);
         let factor = Cholesky::of(points.len(), |row, column| {

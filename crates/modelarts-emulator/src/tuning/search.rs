@@ -5,7 +5,7 @@ use fastrand::Rng;
 /// A point of the unit cube, one number for each parameter that is varied.
 pub(crate) type Point = Vec<f64>;
 
-/// What a search algorithm knows when it is asked.
+/// The trials so far, from which a search algorithm chooses the next point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchHistory<'a> {
     /// Points with their rewards; more is better.

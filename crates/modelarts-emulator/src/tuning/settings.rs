@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What a job searches, and how.
+/// The search of a job: rewards, space and algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
@@ -207,8 +207,7 @@ impl Settings<'_> {
     }
 }
 
-/// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them
-/// (domain.md section 10).
+/// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
     let param =
         |(key, value, kind): &(&str, &str, &str)| json!({"key": key, "value": value, "type": kind});

@@ -1,4 +1,4 @@
-//! What a search varies.
+//! The parameters that a search varies.
 
 use serde_json::{Map, Value};
 

@@ -46,7 +46,7 @@ impl Searcher for Tpe {
     }
 }
 
-/// A mixture of a bell over the whole of 0 to 1, and one around each point, as wide as it is far
+/// A mixture of a normal density over the whole of 0 to 1, and one around each point, as wide as it is far
 /// from its neighbours.
 struct Density(Vec<(f64, f64)>);
 

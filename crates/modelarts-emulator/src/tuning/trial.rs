@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 
-/// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
+/// The state of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
     /// Eight hexadecimal digits.
@@ -21,7 +21,7 @@ pub(crate) struct Trial {
     pub(crate) iterations: u32,
     /// The first of them, at most [`MAX_REPORTS`], and the last.
     pub(crate) reports: Vec<Report>,
-    /// Somebody has asked to end it, and not the job.
+    /// Its end was requested, and not that of the job.
     pub(crate) stop: bool,
     /// It is not stored as it is now.
     #[serde(skip)]
@@ -125,7 +125,7 @@ impl<'a> RewardScraper<'a> {
         found
     }
 
-    /// Whether the leading reward is in it.
+    /// True if the leading reward is in it.
     fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {

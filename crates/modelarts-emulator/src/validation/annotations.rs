@@ -16,9 +16,9 @@ pub(crate) struct Annotations;
 impl Annotations {
     /// How often a failed job runs again.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Whether any failure makes it run again.
+    /// Any failure makes it run again.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// Whether a job that hangs is started again where it is.
+    /// A job that hangs is started again where it is.
     pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
 }
 

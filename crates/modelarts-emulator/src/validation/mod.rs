@@ -1,6 +1,9 @@
-//! The rules on a creation: first the table of fields, then the rules between them, in this
-//! order. The first that is broken is the answer, with the service's own status and code; advice is
-//! only logged.
+//! The rules on a creation.
+//!
+//! First comes the table of fields ([`fields`], checked by [`body_shape`]), then the rules between
+//! fields, in the order of [`RULES`]. The first broken one is the answer, with the service's own
+//! status and code; advice is only logged. [`creation`] is the body with the service's offer, which
+//! each rule gets. [`roles`] makes ordinary jobs of the roles of a heterogeneous one.
 //!
 //! `openapi/SOURCES.md` has a row for each rule with what it rests on.
 
@@ -319,7 +322,7 @@ pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Holds each role against the rules for ordinary jobs.
+/// Checks each role by the rules for ordinary jobs.
 fn check_roles(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut nodes_in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = roles::role_bodies(creation.body);

@@ -1,4 +1,10 @@
 //! Runs each worker as a process group on this machine.
+//!
+//! [`environment`] makes the variables and arguments of the code, [`python`] finds the interpreter
+//! and installs packages, and [`start_gate`] holds the code back until its group is on record in
+//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] takes its output. [`process_group`] and
+//! [`process_table`] find and end all processes of a run, and the [`watchdog`] those of an emulator
+//! that has died.
 
 pub(crate) mod environment;
 mod log_pump;
@@ -220,7 +226,7 @@ impl ProcessRunner {
                     vec![boot_file.into_os_string()],
                 )
             }
-            // What follows the command is its $0 and its "$@".
+            // The texts behind the command are its $0 and its "$@".
             Start::Command(command) => {
                 let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
                 (OsString::from("bash"), arguments.to_vec())
@@ -466,7 +472,7 @@ impl Runner for ProcessRunner {
     ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
-            // What has been written so far belongs to it.
+            // The output so far belongs to it.
             if let Some(pump) = runner.pumps.find(&worker) {
                 pump.drain();
             }

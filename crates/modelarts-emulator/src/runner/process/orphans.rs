@@ -1,4 +1,4 @@
-//! What this emulator may leave running, and how the next start finds it.
+//! The record of process groups, by which the next start finds what this emulator leaves running.
 //!
 //! Process groups are on record: each is a file in `running`, named by its number, with the moment
 //! in which its leader started as the kernel tells it, because a number may be given again. The
@@ -59,7 +59,7 @@ impl OrphanRecord {
 
     /// It has gone.
     pub(crate) fn remove(&self, group: Pid) {
-        // Whoever resets the directory may be faster.
+        // A reset of the directory may be faster.
         let _ = fs::remove_file(self.path(group));
     }
 

@@ -80,7 +80,7 @@ fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // What it starts to build packages is to end with it.
+        // Processes that it starts to build packages are to end with it.
         .process_group(0)
         .kill_on_drop(true);
     command

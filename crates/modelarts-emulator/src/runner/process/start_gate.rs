@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tokio::process::Command;
 
-/// What the shell reads.
+/// The line that the shell waits for.
 pub(super) const GO: &[u8] = b"go\n";
 
 /// Variables that the shell sets by itself, and the one that it reads the word into.
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// What `program` says, after the shell was told `word` and the emulator had died.
+    /// The output of `program`, after the shell was told `word` and the emulator had died.
     async fn output_of(
         word: &[u8],
         program: &[&str],

@@ -1,8 +1,8 @@
-//! Runs nothing: jobs do what a [`Script`] says, on the emulator's clock.
+//! Simulates workers: jobs do what a [`Script`] says, on the emulator's clock.
 //!
-//! A run is one sleep on the clock, however long it lasts; its log and its metrics are worked out
-//! from the script when somebody asks, and the log is written then. Nothing here waits for another thread, so that a clock that
-//! is moved step by step finds all work done at each step.
+//! A run is one sleep on the clock, however long it lasts. Its log and its metrics are worked out
+//! from its [`plan`] when a request needs them, and the log is written then. Nothing here waits for
+//! another thread, so that a clock that is moved step by step finds all work done at each step.
 
 mod plan;
 pub(crate) mod script;
@@ -59,7 +59,7 @@ struct Running {
     written: Mutex<Written>,
 }
 
-/// What of the log of a run is in its files.
+/// The part of the log of a run that is in its files.
 #[derive(Debug, Default)]
 struct Written {
     bytes: usize,

@@ -10,7 +10,7 @@ use crate::{
     runner::simulated::script::{LogLine, RunFault, Script},
 };
 
-/// What a simulated worker does in one run.
+/// The behaviour of a simulated worker in one run.
 #[derive(Debug)]
 pub(super) struct RunPlan {
     /// How long it runs, if it comes to an end by itself.
@@ -70,12 +70,12 @@ impl RunPlan {
         }
     }
 
-    /// Whether it comes so far that its fault strikes.
+    /// The fault, if the run lasts until it strikes.
     pub(crate) fn fault(&self) -> Option<RunFault> {
         self.fault.filter(|_| self.alive_for() < self.seconds)
     }
 
-    /// What it has written by then, so long after its start.
+    /// The log so long after its start.
     pub(crate) fn log(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! What simulated jobs do: which script a job follows, and what each run of its code brings.
+//! The script of simulated jobs: which part a job follows, and what each run of its code brings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{
     metrics::series::{SERIES, Values},
 };
 
-/// What simulated jobs do; read from JSON by [`Script::from_json`]. The default lets every job end
+/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. The default lets every job end
 /// at once with exit code 0.
 ///
 /// ```json
@@ -91,7 +91,7 @@ pub(super) struct LogLine {
     pub(crate) line: String,
 }
 
-/// What goes wrong with a run, so many seconds after its start.
+/// A fault of a run, so many seconds after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunFault {
@@ -145,7 +145,7 @@ impl Script {
         Ok(())
     }
 
-    /// What a task does in a run of its job; `run` counts from 0.
+    /// The behaviour of a task in a run of its job; `run` counts from 0.
     pub(super) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
@@ -177,7 +177,7 @@ impl ScriptedJob {
     }
 }
 
-/// Whether a text is as the pattern says, in which `*` stands for any text.
+/// True if a text matches the pattern, in which `*` stands for any text.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -197,7 +197,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// What is said here, and where nothing is, what is said there.
+    /// Fills in from `other` what is not given here.
     fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
