@@ -323,10 +323,10 @@ impl Driver {
             let new = self
                 .core
                 .runner
-                .log_part(worker.clone(), scraper.seen, LOG_CHUNK);
+                .log_part(worker.clone(), scraper.position, LOG_CHUNK);
             // What cannot be read now is read at the next look.
             let new = new.await.unwrap_or_default();
-            scraper.seen += new.len() as u64;
+            scraper.position += new.len() as u64;
             let found = scraper.feed(&new, last && new.is_empty());
             if !found.is_empty() {
                 let now = self.now();

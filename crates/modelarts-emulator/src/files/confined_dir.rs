@@ -60,7 +60,7 @@ impl ConfinedDir {
     }
 
     /// Where `relative` really is. It must exist, and lie inside.
-    pub(crate) fn existing(&self, relative: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn resolve(&self, relative: &Path) -> io::Result<PathBuf> {
         let resolved = self.root.join(names_only(relative)?).canonicalize()?;
         self.check_inside(resolved, relative)
     }
@@ -118,7 +118,7 @@ pub(crate) fn copy(
     on_escape: OnEscape,
     interrupt: &CancellationToken,
 ) -> io::Result<Vec<String>> {
-    let source = from.existing(from_path)?;
+    let source = from.resolve(from_path)?;
     let single = !source.is_dir();
     let mut left_out = Vec::new();
     // The directories that lead to the current entry, resolved.
@@ -302,7 +302,7 @@ mod tests {
         for path in ["../outside/secret", "a/../../outside", "/etc/passwd"] {
             let path = Path::new(path);
             assert!(
-                refused(place.inside.existing(path)).ends_with("leads out of its root directory")
+                refused(place.inside.resolve(path)).ends_with("leads out of its root directory")
             );
             assert!(
                 refused(place.inside.directory(path)).ends_with("leads out of its root directory")
@@ -322,7 +322,7 @@ mod tests {
         let place = place();
         let bucket = place.inside.directory(Path::new("bucket")).unwrap();
         symlink(&place.outside, bucket.join("door")).unwrap();
-        let read = place.inside.existing(Path::new("bucket/door/secret"));
+        let read = place.inside.resolve(Path::new("bucket/door/secret"));
         assert_eq!(
             refused(read),
             "'bucket/door/secret' is a link that leads out of its root directory"

@@ -13,7 +13,7 @@ pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-jo
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
 /// Checks a path in a container; the error is a phrase.
-pub(crate) fn plain(path: &str) -> Result<(), &'static str> {
+pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
     }
@@ -38,7 +38,7 @@ impl ContainerPath {
         if !trimmed.starts_with("/home/") {
             return Err("it must be a directory below /home");
         }
-        plain(trimmed)?;
+        check_plain(trimmed)?;
         Ok(Self(trimmed.to_owned()))
     }
 

@@ -167,7 +167,7 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
             else {
                 continue;
             };
-            if hides_platform(local_path) || container_path::plain(local_path).is_err() {
+            if hides_platform(local_path) || container_path::check_plain(local_path).is_err() {
                 return Err(ApiError::not_modelled(format!(
                     "{} at {local_path} (it must be a path without . and .. that hides no directory of the platform: name another one)",
                     volume.required("local_path")?

@@ -14,7 +14,7 @@ use crate::{
         roles,
         state::JobState,
     },
-    validation::fields::ignored::{give_back, unused_entry, visible},
+    validation::fields::ignored::{give_back, unused_entry, visible_part},
 };
 
 /// The name of the user in an answer. That to a creation has an empty one.
@@ -39,7 +39,7 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     } else {
         let roles = job.request.roles.iter();
         shown["tasks"] = roles.map(|role| roles::render_role(role)).collect();
-        if let Value::Object(mut spec) = visible(&body)["spec"].take() {
+        if let Value::Object(mut spec) = visible_part(&body)["spec"].take() {
             spec.retain(|_, value| !value.is_null());
             if !spec.is_empty() {
                 shown["spec"] = spec.into();

@@ -1,7 +1,7 @@
 //! The use of each worker, a value for each minute.
 //!
 //! [`usage`] measures processes, and the samples go to the database. [`scripted`] has the values of
-//! simulated and of seeded jobs instead; both are shown as the series of [`series`].
+//! simulated and of seeded jobs instead; both are shown as the series of [`series_row`].
 
 mod scripted;
 pub(crate) mod series;
@@ -66,7 +66,7 @@ impl Metrics {
         let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
         let pod = worker.pod();
         let added = self.database.write(|connection| {
-            let (series, start) = match series(connection, &pod)? {
+            let (series, start) = match series_row(connection, &pod)? {
                 Some(known) => known,
                 None => {
                     let sql = "INSERT INTO series (pod, start) VALUES (?1, ?2)";
@@ -101,7 +101,7 @@ impl Metrics {
             return Ok(Some(given));
         }
         let minutes = self.database.read(|connection| {
-            let Some((series, _)) = series(connection, pod)? else {
+            let Some((series, _)) = series_row(connection, pod)? else {
                 return Ok(None);
             };
             let sql = "SELECT minute, samples, cpu, memory FROM minutes
@@ -148,7 +148,7 @@ impl Metrics {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {
             connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
-            if let Some((series, _)) = series(connection, pod)? {
+            if let Some((series, _)) = series_row(connection, pod)? {
                 connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
                 connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
             }
@@ -161,7 +161,7 @@ impl Metrics {
 }
 
 /// The number of a pod's series, and its start.
-fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;
     let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));

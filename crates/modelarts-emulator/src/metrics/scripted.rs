@@ -17,13 +17,18 @@ use crate::{
 
 impl Metrics {
     /// A worker runs from now on, and has these values.
-    pub(crate) fn begin(&self, pod: String, now: Timestamp, values: BTreeMap<String, Values>) {
+    pub(crate) fn begin_scripted(
+        &self,
+        pod: String,
+        now: Timestamp,
+        values: BTreeMap<String, Values>,
+    ) {
         let scripted = ScriptedSeries { start: now, values };
         self.scripted.lock().insert(pod, scripted);
     }
 
     /// It has ended. The minutes of a later run follow those of an earlier one.
-    pub(crate) fn end(&self, pod: &str, now: Timestamp) {
+    pub(crate) fn end_scripted(&self, pod: &str, now: Timestamp) {
         let ended = self.scripted.lock().remove(pod);
         if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
             self.add_minutes(pod, minutes);

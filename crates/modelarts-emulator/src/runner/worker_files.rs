@@ -43,7 +43,7 @@ impl WorkerFiles {
 
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
     /// leads there. A file that the job has put in the place of the link stays.
-    pub(crate) fn scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
+    pub(crate) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
         match symlink(scratch, home.join(SCRATCH)) {
@@ -55,7 +55,7 @@ impl WorkerFiles {
     /// Empties the scratch directory, if there is one.
     pub(crate) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
         let scratch = self
-            .of_job(&worker.job_id)
+            .job_directory(&worker.job_id)
             .join(worker.task())
             .join(SCRATCH);
         // If the job has put a link in its place, that is taken away and not followed.
@@ -98,7 +98,7 @@ impl WorkerFiles {
     pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
-        let aside = self.log_aside(worker);
+        let aside = self.moved_log(worker);
         // Moved and never copied, so that it is somewhere at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
@@ -137,19 +137,19 @@ impl WorkerFiles {
     /// The log, to be read; nothing before its first byte.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self
-            .of_job(&worker.job_id)
+            .job_directory(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
-        let aside = self.log_aside(worker);
+        let aside = self.moved_log(worker);
         // It may be moved aside and back between two looks.
         let mut places = [&path, &aside, &path].into_iter();
         places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
     /// Where the log lies while the worker's directory is made again.
-    fn log_aside(&self, worker: &Worker) -> PathBuf {
+    fn moved_log(&self, worker: &Worker) -> PathBuf {
         let name = format!("{}.log", worker.task());
-        self.of_job(&worker.job_id).join(name)
+        self.job_directory(&worker.job_id).join(name)
     }
 
     /// Copies the log to where the job wants it kept.
@@ -172,14 +172,14 @@ impl WorkerFiles {
 
     /// Forgets a job.
     pub(crate) fn remove(&self, job_id: &str) {
-        if let Err(error) = fs::remove_dir_all(self.of_job(job_id))
+        if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(job = job_id, %error, "the job's directory is left");
         }
     }
 
-    fn of_job(&self, job_id: &str) -> PathBuf {
+    fn job_directory(&self, job_id: &str) -> PathBuf {
         self.0.root().join(job_id)
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route("/_emulator/seeds", post(seed))
         .route("/_emulator/clock", get(tell_time).post(move_clock))
         .route("/_emulator/reset", post(reset))
-        .route("/_emulator/jobs/{id}/ignored", get(ignored))
+        .route("/_emulator/jobs/{id}/ignored", get(ignored_fields))
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
@@ -113,8 +113,13 @@ async fn seed(State(core): State<Arc<EmulatorState>>, request: Request) -> Respo
 }
 
 /// The paths of the fields of a job's creation, and of its changes, that have no effect.
-async fn ignored(State(core): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
-    let paths = core.store.read(&id, |job| ignored::ignored(&job.body()));
+async fn ignored_fields(
+    State(core): State<Arc<EmulatorState>>,
+    Path(id): Path<String>,
+) -> Response {
+    let paths = core
+        .store
+        .read(&id, |job| ignored::ignored_paths(&job.body()));
     reply(match paths {
         Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),

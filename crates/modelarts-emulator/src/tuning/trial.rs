@@ -86,7 +86,7 @@ fn number(texts: &[String]) -> Option<f64> {
 pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
     /// How much of the log has been looked at.
-    pub(crate) seen: u64,
+    pub(crate) position: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
     latest: Vec<String>,
@@ -99,7 +99,7 @@ impl<'a> RewardScraper<'a> {
     pub(crate) fn new(rewards: &'a [Reward]) -> Self {
         Self {
             rewards,
-            seen: 0,
+            position: 0,
             rest: Vec::new(),
             latest: vec![String::new(); rewards.len()],
         }

@@ -7,9 +7,9 @@ use crate::{
     validation::{
         creation::fine_tuned_field,
         fields::{
-            field_spec::{Fate, Line, Need, Type},
+            field_spec::{FieldSpec, Handling, Need, Type},
+            field_specs,
             ignored::is_empty,
-            lines,
         },
         names::is_name,
     },
@@ -17,19 +17,19 @@ use crate::{
 
 /// Checks the type and the limits of every field.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    check_against(lines(), body)
+    check_against(field_specs(), body)
 }
 
 /// Checks every field of `body` by its line of `lines`.
 pub(crate) fn check_against<'l>(
-    lines: impl IntoIterator<Item = &'l Line>,
+    lines: impl IntoIterator<Item = &'l FieldSpec>,
     body: &Value,
 ) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
     for line in lines {
         for (parent, name) in parents(&root, line.0)? {
-            check_line(&parent, name, line)?;
+            check_field(&parent, name, line)?;
         }
     }
     Ok(())
@@ -38,9 +38,9 @@ pub(crate) fn check_against<'l>(
 /// 501 for a feature, or a value of a field, that the job could not run without.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
-    for (path, kind, _, fate) in lines() {
+    for (path, kind, _, fate) in field_specs() {
         let known = match kind {
-            _ if *fate == Fate::Refused => &[][..],
+            _ if *fate == Handling::Refused => &[][..],
             Type::Known(values) => values,
             _ => continue,
         };
@@ -53,7 +53,7 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
                 continue;
             }
             return Err(ApiError::not_modelled(match *fate {
-                Fate::Refused => format!("the request field {field}"),
+                Handling::Refused => format!("the request field {field}"),
                 _ => format!("{value} as {field}"),
             }));
         }
@@ -111,7 +111,11 @@ fn parents<'a, 'p>(
     Ok(here.into_iter().map(|field| (field, None)).collect())
 }
 
-fn check_line(parent: &JsonField<'_>, name: Option<&str>, line: &Line) -> Result<(), ApiError> {
+fn check_field(
+    parent: &JsonField<'_>,
+    name: Option<&str>,
+    line: &FieldSpec,
+) -> Result<(), ApiError> {
     let (_, kind, need, _) = line;
     let field = match (name, need) {
         (None, _) => parent.clone(),

@@ -192,7 +192,7 @@ fn dataset_present(creation: &Creation<'_>, below: &[&str]) -> bool {
         return false;
     };
     let path: std::path::PathBuf = below.iter().collect();
-    root.existing(&path).is_ok_and(|path| path.is_dir())
+    root.resolve(&path).is_ok_and(|path| path.is_dir())
 }
 
 pub(super) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {

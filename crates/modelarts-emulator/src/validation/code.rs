@@ -301,7 +301,7 @@ pub(crate) fn working_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
 pub(super) fn working_dir_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/working_dir") {
         Some(path) if has_effect(creation) && path.starts_with('/') => {
-            container_path::plain(path).map_err(ApiError::working_dir)
+            container_path::check_plain(path).map_err(ApiError::working_dir)
         }
         _ => Ok(()),
     }

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{api::error::ApiError, validation::fields::ignored::known};
+use crate::{api::error::ApiError, validation::fields::ignored::known_part};
 
 /// The roles of a body: each as it was given, with known fields only, and as the body of an
 /// ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
-    let mut known = known(given);
-    let tasks = match known["tasks"].take() {
+    let mut known_part = known_part(given);
+    let tasks = match known_part["tasks"].take() {
         Value::Array(tasks) => tasks,
         _ => Vec::new(),
     };

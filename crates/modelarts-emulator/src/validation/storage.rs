@@ -45,7 +45,7 @@ pub(super) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(creation) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
         // An output need not exist yet: its path is checked again when it is written.
-        if let Err(error) = creation.offer.obs.existing(&path.relative())
+        if let Err(error) = creation.offer.obs.resolve(&path.relative())
             && error.kind() == io::ErrorKind::Other
         {
             return Err(ApiError::obs_path(&path.to_string(), error));
@@ -69,7 +69,7 @@ pub(super) fn bucket_not_encrypted(creation: &Creation<'_>) -> Result<(), ApiErr
 /// Where an OBS path of the request lies.
 fn find(creation: &Creation<'_>, pointer: &str) -> Option<io::Result<std::path::PathBuf>> {
     let path = ObsPath::parse(creation.text(pointer)?).ok()?;
-    Some(creation.offer.obs.existing(&path.relative()))
+    Some(creation.offer.obs.resolve(&path.relative()))
 }
 
 pub(super) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
@@ -148,7 +148,7 @@ pub(super) fn input_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
         let Some(path) = text.and_then(|text| ObsPath::parse(text).ok()) else {
             continue;
         };
-        let found = creation.offer.obs.existing(&path.relative());
+        let found = creation.offer.obs.resolve(&path.relative());
         if !found.is_ok_and(|found| found.is_dir()) {
             return Err(ApiError::obs_path(&path.to_string(), "not a directory"));
         }

@@ -150,7 +150,7 @@ pub(super) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiErr
 
 pub(super) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     none_at(creation, |local_path| {
-        container_path::plain(local_path).is_err()
+        container_path::check_plain(local_path).is_err()
     })
 }
 

@@ -36,7 +36,7 @@ use crate::{
         self, body_shape,
         creation::Creation,
         fields::{
-            field_spec::{Fate, Line, Need, Type},
+            field_spec::{FieldSpec, Handling, Need, Type},
             ignored,
         },
         names::is_name,
@@ -87,7 +87,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
-    let ignored = ignored::ignored(&job.request.body);
+    let ignored = ignored::ignored_paths(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
     let asked = driver::asked(&job, false);
     let quota = call.core.quotas.jobs(&call.user.project_id)?;
@@ -115,22 +115,22 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 
 /// The members of a job that can be changed.
 #[rustfmt::skip]
-const CHANGES: &[Line] = &[
-    ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
-    ("spec", Type::Object, Need::Optional, Fate::Acted),
-    ("spec.notification", Type::Object, Need::Optional, Fate::Stored),
-    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Stored),
-    ("spec.notification.events", Type::List, Need::Required, Fate::Stored),
-    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Stored),
-    ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
-    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
-    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
-    ("endpoints", Type::Object, Need::Optional, Fate::Stored),
-    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Stored),
-    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Stored),
-    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Stored),
-    ("metadata", Type::Object, Need::Optional, Fate::Acted),
-    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Stored),
+const CHANGES: &[FieldSpec] = &[
+    ("description", Type::UpTo(256), Need::Optional, Handling::Acted),
+    ("spec", Type::Object, Need::Optional, Handling::Acted),
+    ("spec.notification", Type::Object, Need::Optional, Handling::Stored),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Handling::Stored),
+    ("spec.notification.events", Type::List, Need::Required, Handling::Stored),
+    ("spec.notification.events[]", Type::Text, Need::Required, Handling::Stored),
+    ("spec.schedule_policy", Type::Object, Need::Optional, Handling::Acted),
+    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Handling::Acted),
+    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Handling::Acted),
+    ("endpoints", Type::Object, Need::Optional, Handling::Stored),
+    ("endpoints.ssh", Type::Object, Need::Optional, Handling::Stored),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Handling::Stored),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Handling::Stored),
+    ("metadata", Type::Object, Need::Optional, Handling::Acted),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Handling::Stored),
 ];
 
 /// Changes the description at any time, the priority while the job waits. The other members are

@@ -22,15 +22,15 @@ use crate::{
 /// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
 /// LD_LIBRARY_PATH).
 pub(crate) fn variables(
-    of: &Worker,
-    worker: &Path,
+    worker: &Worker,
+    directory: &Path,
     python: Option<&Path>,
     emulator: &str,
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
-    let (job_id, request, index) = (&of.job_id, &of.request, of.index);
-    let hosts = hosts(of);
-    let at = |path: &ContainerPath| path.host_path(worker).into_os_string();
+    let (job_id, request, index) = (&worker.job_id, &worker.request, worker.index);
+    let hosts = hosts(worker);
+    let at = |path: &ContainerPath| path.host_path(directory).into_os_string();
     let fixed = |path: &'static str| at(&ContainerPath::from_static(path));
     let text = |text: &str| OsString::from(text);
     let nodes = hosts.get(request.role()).map_or(0, Vec::len);
@@ -51,8 +51,8 @@ pub(crate) fn variables(
         "MA_NUM_GPUS",
         flavors::gpus(request.flavor()).to_string().into(),
     );
-    set("MA_CURRENT_IP", address(job_id, of.rank).into());
-    set("MA_CURRENT_INSTANCE_NAME", of.pod().into());
+    set("MA_CURRENT_IP", address(job_id, worker.rank).into());
+    set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
     // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
     set("VC_TASK_INDEX", index.to_string().into());
@@ -68,7 +68,7 @@ pub(crate) fn variables(
     set("PYTHONPATH", job_dir);
 
     set("HOME", fixed(MA_HOME));
-    set("TMPDIR", worker.join("tmp").into_os_string());
+    set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
     // Not a preset of the service: it lets log lines appear while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
@@ -87,13 +87,13 @@ pub(crate) fn variables(
 
 /// The addresses of all workers of the job, by their role. Each worker gets those of all roles, as
 /// Volcano does it.
-fn hosts(of: &Worker) -> BTreeMap<&str, Vec<String>> {
+fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let parts = of.job.parts().iter();
+    let parts = worker.job.parts().iter();
     let roles = parts.flat_map(|part| part.indexes().map(|_| part.role()));
     for (role, rank) in roles.zip(0..) {
         let of_role = hosts.entry(role).or_default();
-        of_role.push(address(&of.job_id, rank));
+        of_role.push(address(&worker.job_id, rank));
     }
     hosts
 }
@@ -110,7 +110,7 @@ fn search_path(python: Option<&Path>) -> OsString {
 }
 
 /// `--name=value` for each hyper-parameter, then `--name=<local dir>` for each channel.
-pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
+pub(crate) fn arguments(request: &JobRequest, directory: &Path) -> Vec<OsString> {
     let parameters = request
         .parameters
         .iter()
@@ -120,7 +120,7 @@ pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
         .filter(|channel| channel.access == Access::Parameter)
         .map(|channel| {
             let mut argument = OsString::from(format!("--{}=", channel.name));
-            argument.push(channel.local_dir.host_path(worker));
+            argument.push(channel.local_dir.host_path(directory));
             argument
         });
     parameters.chain(channels).collect()

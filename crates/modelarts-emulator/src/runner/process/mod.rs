@@ -51,7 +51,7 @@ use crate::{
             orphans::OrphanRecord,
             process_table::ProcessTable,
             python::python3,
-            run::{NeverStarted, ProcessRun, Pumps, RunCleanup},
+            run::{FailedStart, ProcessRun, Pumps, RunCleanup},
             watchdog::Watchdog,
         },
         worker_files::WorkerFiles,
@@ -200,7 +200,7 @@ impl ProcessRunner {
         for volume in &request.volumes {
             self.mount(&directory, volume)?;
         }
-        self.files.scratch(&directory)?;
+        self.files.make_scratch(&directory)?;
         let home = request
             .working_dir
             .clone()
@@ -243,7 +243,7 @@ impl ProcessRunner {
         let (go, mut starter) = io::pipe()?;
         let run = self
             .processes
-            .run(directory.root(), worker.trial.as_deref());
+            .run_value(directory.root(), worker.trial.as_deref());
         let url = &self.settings.url;
         let variables = environment::variables(worker, directory.root(), python, url, &run);
         let child = start_gate::command(program, arguments, &variables)
@@ -396,7 +396,7 @@ impl Runner for ProcessRunner {
                 let venv = Self::venv(&directory);
                 let run = self
                     .processes
-                    .run(directory.root(), Some(INSTALLATION_PART));
+                    .run_value(directory.root(), Some(INSTALLATION_PART));
                 let home = directory.root();
                 let install = python::install(python, &venv, home, &path, &run, &self.watchdog);
                 let installed = tokio::select! {
@@ -436,7 +436,7 @@ impl Runner for ProcessRunner {
                     {
                         tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
                     }
-                    Box::new(NeverStarted)
+                    Box::new(FailedStart)
                 }
             }
         })

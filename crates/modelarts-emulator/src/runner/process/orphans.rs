@@ -101,7 +101,7 @@ mod tests {
     /// Of an earlier emulator on this directory.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
-        let run = ProcessTable::new(data_dir).run(&worker, None);
+        let run = ProcessTable::new(data_dir).run_value(&worker, None);
         let mut command = Command::new("sleep");
         command.arg("1000").env(RUN_VARIABLE, run).spawn().unwrap()
     }

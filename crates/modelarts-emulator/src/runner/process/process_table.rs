@@ -95,7 +95,7 @@ impl ProcessTable {
 
     /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` is what [`RUN_VARIABLE`] has behind
     /// the directory.
-    pub(crate) fn run(&self, worker: &Path, part: Option<&str>) -> OsString {
+    pub(crate) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
         if let Some(part) = part {

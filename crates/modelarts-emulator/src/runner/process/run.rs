@@ -176,9 +176,9 @@ impl Run for ProcessRun {
 }
 
 /// A run that ended before it began.
-pub(super) struct NeverStarted;
+pub(super) struct FailedStart;
 
-impl Run for NeverStarted {
+impl Run for FailedStart {
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }

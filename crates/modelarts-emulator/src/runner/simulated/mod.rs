@@ -49,19 +49,19 @@ struct Shared {
     /// The most bytes of a log.
     log_cap: u64,
     /// Those that run, by the name of their log.
-    running: Mutex<HashMap<String, Arc<Running>>>,
+    running: Mutex<HashMap<String, Arc<RunState>>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunState {
     plan: RunPlan,
     start: Timestamp,
-    written: Mutex<Written>,
+    written: Mutex<LogProgress>,
 }
 
 /// The part of the log of a run that is in its files.
 #[derive(Debug, Default)]
-struct Written {
+struct LogProgress {
     bytes: usize,
     /// Its own log, and for a trial that of its worker.
     full: [bool; 2],
@@ -87,7 +87,7 @@ impl SimulatedRunner {
         })))
     }
 
-    fn running(&self, worker: &Worker) -> Option<Arc<Running>> {
+    fn running(&self, worker: &Worker) -> Option<Arc<RunState>> {
         self.0.running.lock().get(&worker.log_name()).cloned()
     }
 }
@@ -99,7 +99,7 @@ impl Shared {
 
     /// Writes what a run has said by now and what is not in its files yet. Only what is there is
     /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
-    fn write(&self, worker: &Worker, running: &Running) -> io::Result<()> {
+    fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.plan.log(self.now().since(running.start));
         let mut written = running.written.lock();
         let new = text.as_bytes().get(written.bytes..).unwrap_or_default();
@@ -198,9 +198,9 @@ impl Runner for SimulatedRunner {
         // Trials share the worker, and have no metrics of their own.
         if worker.trial.is_none() {
             let values = plan.metrics.clone();
-            self.0.metrics.begin(worker.pod(), start, values);
+            self.0.metrics.begin_scripted(worker.pod(), start, values);
         }
-        let running = Arc::new(Running {
+        let running = Arc::new(RunState {
             plan,
             start,
             written: Mutex::default(),
@@ -305,7 +305,7 @@ fn ready() -> BoxFuture<'static, io::Result<()>> {
 struct SimulatedRun {
     shared: Arc<Shared>,
     worker: Worker,
-    running: Arc<Running>,
+    running: Arc<RunState>,
     /// Until it ends by itself.
     sleep: Sleep,
 }
@@ -330,7 +330,7 @@ impl SimulatedRun {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
         drop(running);
-        shared.metrics.end(&worker.pod(), now);
+        shared.metrics.end_scripted(&worker.pod(), now);
     }
 }
 

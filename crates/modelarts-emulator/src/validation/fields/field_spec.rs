@@ -47,7 +47,7 @@ pub(crate) enum Need {
 
 /// The use that the emulator makes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Handling {
     /// It changes what happens.
     Acted,
     /// A record: stored and given back, which is all that the service does with it, too.
@@ -66,4 +66,4 @@ pub(crate) enum Fate {
 }
 
 /// One line: path, type, need, fate. `[]` stands for each element of a list.
-pub(crate) type Line = (&'static str, Type, Need, Fate);
+pub(crate) type FieldSpec = (&'static str, Type, Need, Handling);

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     validation::fields::{
-        field_spec::{Fate, Line, Type},
-        lines,
+        field_spec::{FieldSpec, Handling, Type},
+        field_specs,
     },
 };
 
@@ -29,14 +29,14 @@ const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 /// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
 #[derive(Default)]
 struct Node {
-    line: Option<&'static Line>,
+    line: Option<&'static FieldSpec>,
     below: BTreeMap<&'static str, Node>,
 }
 
-static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(lines()));
+static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(field_specs()));
 
 impl Node {
-    fn of(lines: impl IntoIterator<Item = &'static Line>) -> Self {
+    fn of(lines: impl IntoIterator<Item = &'static FieldSpec>) -> Self {
         let mut root = Self::default();
         for line in lines {
             let mut node = &mut root;
@@ -52,8 +52,8 @@ impl Node {
         root
     }
 
-    fn fate(&self) -> Fate {
-        self.line.map_or(Fate::Acted, |line| line.3)
+    fn handling(&self) -> Handling {
+        self.line.map_or(Handling::Acted, |line| line.3)
     }
 
     /// The value is a text that has no effect here, as only others have one.
@@ -73,13 +73,13 @@ impl Node {
 
 /// The paths of the fields that have no effect, though their values ask for one: documented ones,
 /// and those that no document has in a creation.
-pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
+pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths(body).into_keys().collect()
 }
 
 /// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
 pub(crate) fn ignored_paths_of(
-    lines: &'static [Line],
+    lines: &'static [FieldSpec],
     body: &Value,
     strict: bool,
 ) -> Result<BTreeSet<String>, ApiError> {
@@ -150,16 +150,18 @@ fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut
         if is_empty(value) || below.is_none() && node.is_free() {
             return;
         }
-        match below.map(|node| (node, node.fate())) {
+        match below.map(|node| (node, node.handling())) {
             None => report(path, false),
             Some((node, _)) if node.has_no_effect(value) => report(path, true),
-            Some((node, Fate::Stored | Fate::Unshown)) => {
+            Some((node, Handling::Stored | Handling::Unshown)) => {
                 if node.line.is_none_or(|line| asks_for_more(line, value)) {
                     report(path, true);
                 }
             }
-            Some((node, Fate::Acted | Fate::Echoed)) => visit_ignored(node, value, &path, report),
-            Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
+            Some((node, Handling::Acted | Handling::Echoed)) => {
+                visit_ignored(node, value, &path, report)
+            }
+            Some((_, Handling::Silent | Handling::ReadOnly | Handling::Refused)) => {}
         }
     };
     match value {
@@ -193,7 +195,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
 }
 
 /// The value is not the documented default, which needs no effect.
-fn asks_for_more(line: &Line, value: &Value) -> bool {
+fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
     match (line.0, value.as_str()) {
         ("spec.runtime_type", Some(text)) => text != "production",
         ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
@@ -234,11 +236,11 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
                     continue;
                 };
                 let there = shown.get_mut(name).filter(|shown| !shown.is_null());
-                match (node.fate(), there) {
-                    (Fate::Acted | Fate::Echoed | Fate::Stored, Some(shown)) => {
+                match (node.handling(), there) {
+                    (Handling::Acted | Handling::Echoed | Handling::Stored, Some(shown)) => {
                         merge(node, shown, given);
                     }
-                    (Fate::Echoed | Fate::Stored, None) => {
+                    (Handling::Echoed | Handling::Stored, None) => {
                         shown.insert(name.clone(), filtered(node, given, is_shown));
                     }
                     _ => {}
@@ -257,33 +259,36 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
 }
 
 /// Answers have such fields.
-fn is_shown(fate: Fate) -> bool {
-    matches!(fate, Fate::Acted | Fate::Echoed | Fate::Stored)
+fn is_shown(handling: Handling) -> bool {
+    matches!(
+        handling,
+        Handling::Acted | Handling::Echoed | Handling::Stored
+    )
 }
 
 /// The body of a creation without the members that no answer has.
-pub(crate) fn visible(body: &Value) -> Value {
+pub(crate) fn visible_part(body: &Value) -> Value {
     filtered(&FIELDS, body, is_shown)
 }
 
 /// The same of another body, whose table is `lines`.
-pub(crate) fn visible_of(lines: &'static [Line], body: &Value) -> Value {
+pub(crate) fn visible_part_of(lines: &'static [FieldSpec], body: &Value) -> Value {
     filtered(&Node::of(lines), body, is_shown)
 }
 
 /// The body of a creation without the members that the table does not have.
-pub(crate) fn known(body: &Value) -> Value {
+pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&FIELDS, body, |_| true)
 }
 
 /// A value without the members that the table does not have, or has with another fate.
-fn filtered(node: &Node, given: &Value, keep: fn(Fate) -> bool) -> Value {
+fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match given {
         Value::Object(members) if !node.is_free() => members
             .iter()
             .filter_map(|(name, value)| {
                 let node = node.below.get(name.as_str())?;
-                keep(node.fate()).then(|| (name.clone(), filtered(node, value, keep)))
+                keep(node.handling()).then(|| (name.clone(), filtered(node, value, keep)))
             })
             .collect(),
         Value::Array(items) => match node.below.get("[]") {

@@ -14,8 +14,8 @@ mod tests;
 
 use crate::validation::fields::{
     field_spec::{
-        Fate::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown},
-        Line,
+        FieldSpec,
+        Handling::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown},
         Need::{Optional, Required},
         Type::{
             self, Above, Any, Between, Bool, Decimal, Exactly, Known, List, Name, Number, Object,
@@ -32,12 +32,12 @@ const INTEGER: Type = Number(i32::MIN as i64, i32::MAX as i64);
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
 /// All lines.
-pub(crate) fn lines() -> impl Iterator<Item = &'static Line> {
+pub(crate) fn field_specs() -> impl Iterator<Item = &'static FieldSpec> {
     FIELDS.iter().chain(TASKS_AND_MODELS)
 }
 
 #[rustfmt::skip]
-const FIELDS: &[Line] = &[
+const FIELDS: &[FieldSpec] = &[
     ("kind", Text, Required, Acted),
     ("metadata", Object, Required, Acted),
     ("metadata.name", Name, Required, Acted),

@@ -2,8 +2,8 @@
 //! records of a job are kept.
 
 use crate::validation::fields::field_spec::{
-    Fate::{Acted, Refused, Silent, Stored, Unshown},
-    Line,
+    FieldSpec,
+    Handling::{Acted, Refused, Silent, Stored, Unshown},
     Need::{Optional, Required},
     Type::{
         AtMost, Between, Bool, Decimal, List, Name, Number, Object, OneOf, Open, Text, Texts, UpTo,
@@ -13,7 +13,7 @@ use crate::validation::fields::field_spec::{
 const MANY: usize = usize::MAX;
 
 #[rustfmt::skip]
-pub(super) const TASKS_AND_MODELS: &[Line] = &[
+pub(super) const TASKS_AND_MODELS: &[FieldSpec] = &[
     ("spec.retention", Object, Optional, Unshown),
     ("spec.retention.policy", OneOf(&["enabled", "disabled"]), Optional, Unshown),
     ("spec.log_export_config", Object, Optional, Stored),

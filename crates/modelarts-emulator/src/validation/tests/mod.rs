@@ -18,7 +18,7 @@ use crate::{
         creation::{Creation, Offer},
         fields::{
             field_spec::{Need, Type},
-            lines,
+            field_specs,
         },
         tests::cases::{cases, image, sound, with},
     },
@@ -385,7 +385,7 @@ fn examples(kind: &Type) -> (Value, Option<Value>) {
 
 #[test]
 fn every_line_of_the_table_is_checked() {
-    for line in lines() {
+    for line in field_specs() {
         let (path, kind, need, _) = line;
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
