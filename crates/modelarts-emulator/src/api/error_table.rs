@@ -9,7 +9,7 @@ pub(crate) struct Row {
     pub(crate) number: u16,
     pub(crate) status: u16,
     pub(crate) message: &'static str,
-    pub(super) solution: &'static str,
+    pub(crate) solution: &'static str,
 }
 
 const fn row(number: u16, status: u16, message: &'static str, solution: &'static str) -> Row {

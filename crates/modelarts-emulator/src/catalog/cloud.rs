@@ -65,7 +65,8 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with 501.
+    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with
+    /// 501.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],

@@ -38,8 +38,8 @@ impl ManualClock {
         })))
     }
 
-    /// How many are asleep on this clock, limits not counted. A test advances it when somebody is, so that no sleep
-    /// begins after the time that it waits for.
+    /// How many are asleep on this clock, limits not counted. A test advances it when somebody is,
+    /// so that no sleep begins after the time that it waits for.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         let manual = self.0.lock();

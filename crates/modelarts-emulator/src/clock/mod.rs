@@ -35,8 +35,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
         false
     }
     /// When the next of those who sleep on this clock is to be woken, if it is a clock that can be
-    /// moved and knows. [`Emulator::advance`](crate::emulator::Emulator::advance) stops there on its way, so
-    /// that everything happens at its own time.
+    /// moved and knows. [`Emulator::advance`](crate::emulator::Emulator::advance) stops there on
+    /// its way, so that everything happens at its own time.
     fn next_wake(&self) -> Option<SystemTime> {
         None
     }

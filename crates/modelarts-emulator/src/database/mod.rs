@@ -7,7 +7,8 @@
 //! last moments. In memory there is no disk to wait for: each change commits itself.
 //!
 //! [`documents`] and [`quotas`] are tables of their own kind; jobs have theirs in
-//! [`store`](crate::store). [`migrations`] brings a file of an earlier layout to that of `schema.sql`.
+//! [`store`](crate::store). [`migrations`] brings a file of an earlier layout to that of
+//! `schema.sql`.
 
 pub(crate) mod documents;
 mod migrations;

@@ -106,8 +106,9 @@ impl ConfinedDir {
 }
 
 /// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
-/// was left out. Existing files are replaced, never followed; links inside `from` are followed. Parts
-/// of files, which a copy leaves if the emulator is killed, are skipped; they are known by their names.
+/// was left out. Existing files are replaced, never followed; links inside `from` are followed.
+/// Parts of files, which a copy leaves if the emulator is killed, are skipped; they are known by
+/// their names.
 ///
 /// # Errors
 /// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
@@ -198,7 +199,8 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 
 /// The names of files that are being copied begin with it.
 const PART_PREFIX: &str = ".copying-";
-/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow disk.
+/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow
+/// disk.
 const COPY_CHUNK: u64 = 8 << 20;
 /// How old a change has to be so that no other can have the same time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);

@@ -21,7 +21,7 @@ pub(crate) struct Channel {
     pub(crate) description: Option<String>,
     pub(crate) access: Access,
     /// The request named the access; then the answer names it, too.
-    pub(super) access_given: bool,
+    pub(crate) access_given: bool,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
     /// The content of the output's source is copied in before the start (predownload).

@@ -2,7 +2,8 @@
 //! without reading the log from its first byte. A page costs the same wherever it is.
 //!
 //! In memory only, and made again when it is needed: after a restart, for a log that the job's code
-//! has written anew, and for a log that was not asked for lately if all indexes take more than 16 MiB.
+//! has written anew, and for a log that was not asked for lately if all indexes take more than 16
+//! MiB.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,8 +17,8 @@ use crate::logs::{
     lines::{LineFinder, LineQuery},
 };
 
-/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside its
-/// own lines.
+/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside
+/// its own lines.
 const BLOCK: usize = 64 << 10;
 /// The most blocks of a log, 256 KiB of memory; then they are made twice as large. Even.
 const MAX_BLOCKS: usize = 1 << 15;
@@ -157,9 +158,9 @@ pub(crate) struct Page {
     pub(crate) content: Vec<u8>,
 }
 
-/// Finds lines. Of more than `most` bytes only as many lines as fit, those next to the base line; of
-/// a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives at
-/// most so many bytes (its second argument) of the log from a position (its first) on.
+/// Finds lines. Of more than `max_bytes` bytes only as many lines as fit, those next to the base line;
+/// of a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives
+/// at most so many bytes (its second argument) of the log from a position (its first) on.
 pub(crate) async fn page<'a>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,

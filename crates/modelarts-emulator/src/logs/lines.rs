@@ -53,19 +53,19 @@ pub(super) struct LineFinder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FoundLines {
     /// The number of the first one.
-    pub(crate) first: usize,
-    pub(crate) lines: usize,
+    pub(super) first: usize,
+    pub(super) lines: usize,
     /// Their bytes.
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
     /// There is one line, and this is its beginning.
     pub(super) is_cut: bool,
 }
 
 impl LineFinder {
-    /// Of more than `most` bytes only as many lines are found as fit. The first piece is the one at
+    /// Of more than `max_bytes` bytes only as many lines are found as fit. The first piece is the one at
     /// the position `at`, before which so many lines have begun, none of them wanted.
-    pub(crate) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
+    pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
             max_bytes,
@@ -77,12 +77,12 @@ impl LineFinder {
     }
 
     /// How far the log has been looked at: where the next piece begins.
-    pub(crate) fn position(&self) -> u64 {
+    pub(super) fn position(&self) -> u64 {
         self.at
     }
 
     /// Takes the next piece. False: no more is needed.
-    pub(crate) fn feed(&mut self, mut piece: &[u8]) -> bool {
+    pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
         let (skip, stop) = (self.query.skip(), self.query.last());
         let ascending = self.query.ascending;
         while !piece.is_empty() {
@@ -114,7 +114,7 @@ impl LineFinder {
     /// The lines, after the log has come to its end or no more was needed. Of those that do not fit
     /// the ones next to the base line; of a line that does not fit by itself, the beginning.
     /// `None`: there are no such lines.
-    pub(crate) fn finish(mut self) -> Option<FoundLines> {
+    pub(super) fn finish(mut self) -> Option<FoundLines> {
         let max_bytes = self.max_bytes;
         let first = self.lines - self.line_starts.len() + 1;
         let mut found = FoundLines {

@@ -39,8 +39,8 @@ pub(crate) struct LogTail {
 }
 
 /// Where and how workers run. Errors are sentences for events and logs. A copy or an installation
-/// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no process
-/// is left.
+/// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no
+/// process is left.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// True if the preparation before the queue is done in time. On this machine there is none.
     fn is_prepared(&self, _worker: &Worker) -> bool {
@@ -136,6 +136,6 @@ pub(crate) trait Run: Send {
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Asks all processes to end, forces them when `patience` has, and returns when they have gone.
+    /// Asks all processes to end, forces them when `grace` has passed, and returns when they have gone.
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
 }

@@ -25,12 +25,12 @@ const SCRATCH: &str = "cache";
 pub(super) struct WorkerFiles(ConfinedDir);
 
 impl WorkerFiles {
-    pub(crate) fn new(data_dir: &Path) -> io::Result<Self> {
+    pub(super) fn new(data_dir: &Path) -> io::Result<Self> {
         ConfinedDir::create(&data_dir.join("jobs")).map(Self)
     }
 
     /// The directory of a worker, made if need be; paths below `/home` lie below it.
-    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
+    pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.0.directory(&below)?)
     }
@@ -43,7 +43,7 @@ impl WorkerFiles {
 
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
     /// leads there. A file that the job has put in the place of the link stays.
-    pub(crate) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
+    pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
         match symlink(scratch, home.join(SCRATCH)) {
@@ -53,7 +53,7 @@ impl WorkerFiles {
     }
 
     /// Empties the scratch directory, if there is one.
-    pub(crate) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
+    pub(super) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
         let scratch = self
             .job_directory(&worker.job_id)
             .join(worker.task())
@@ -88,14 +88,14 @@ impl WorkerFiles {
     }
 
     /// A line of the platform in the log.
-    pub(crate) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
+    pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
     /// Everything but the log goes. That is moved aside and back and never copied, so that it is
     /// somewhere at every moment.
-    pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
+    pub(super) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
         let aside = self.moved_log(worker);
@@ -113,7 +113,7 @@ impl WorkerFiles {
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
-    pub(crate) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
+    pub(super) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
         };
@@ -125,7 +125,7 @@ impl WorkerFiles {
     }
 
     /// At most `most` bytes of the log from the byte `from` on.
-    pub(crate) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
+    pub(super) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         if let Some(mut file) = self.read_log(worker) {
             file.seek(SeekFrom::Start(from))?;
@@ -153,7 +153,7 @@ impl WorkerFiles {
     }
 
     /// Copies the log to where the job wants it kept.
-    pub(crate) fn export_log(
+    pub(super) fn export_log(
         &self,
         worker: &Worker,
         obs: &ConfinedDir,
@@ -171,7 +171,7 @@ impl WorkerFiles {
     }
 
     /// Forgets a job.
-    pub(crate) fn remove(&self, job_id: &str) {
+    pub(super) fn remove(&self, job_id: &str) {
         if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -189,8 +189,8 @@ fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Writes as long as there is room below `cap` bytes, whoever has filled it; the rest is lost, as on
-/// the service. True if some was lost: the log says so then, and nothing more belongs into it.
+/// Writes as long as there is room below `cap` bytes, whoever has filled it; the rest is lost, as
+/// on the service. True if some was lost: the log says so then, and nothing more belongs into it.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());

@@ -18,7 +18,7 @@ pub(super) struct ChangeListener<'a> {
 }
 
 impl ChangeSignals {
-    pub(crate) fn subscribe(&self, id: &str) -> ChangeListener<'_> {
+    pub(super) fn subscribe(&self, id: &str) -> ChangeListener<'_> {
         let mut signals = self.0.lock();
         let signal = signals.entry(id.to_owned()).or_default();
         ChangeListener {
@@ -28,7 +28,7 @@ impl ChangeSignals {
         }
     }
 
-    pub(crate) fn notify(&self, id: &str) {
+    pub(super) fn notify(&self, id: &str) {
         if let Some(signal) = self.0.lock().get(id) {
             signal.send_replace(());
         }
@@ -37,7 +37,7 @@ impl ChangeSignals {
 
 impl ChangeListener<'_> {
     /// Waits for a change since the last call.
-    pub(crate) async fn changed(&mut self) {
+    pub(super) async fn changed(&mut self) {
         // The sender stays as long as there is a listener.
         let _ = self.receiver.changed().await;
     }

@@ -1,8 +1,8 @@
 //! How many jobs fit what was asked for lately: counted once, and kept true as jobs come, change
 //! and go.
 //!
-//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list, or
-//! looks at its first page again and again, asks for the same count each time.
+//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list,
+//! or looks at its first page again and again, asks for the same count each time.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 impl CountKey {
     /// `None` for what is not cached: tags and hosts are asked for with a span of time that
     /// moves on.
-    pub(crate) fn new(project: &str, selection: &Selection) -> Option<Self> {
+    pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),
             Test::In(values) | Test::NotIn(values) => values.iter().map(String::len).sum(),
@@ -60,12 +60,12 @@ impl CountKey {
 }
 
 impl CountCache {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The count, if it is known.
-    pub(crate) fn count(&mut self, key: &CountKey) -> Option<u64> {
+    pub(super) fn count(&mut self, key: &CountKey) -> Option<u64> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
         let count = found.1;
@@ -74,13 +74,13 @@ impl CountCache {
     }
 
     /// Remembers a count that was not known.
-    pub(crate) fn insert(&mut self, key: CountKey, count: u64) {
+    pub(super) fn insert(&mut self, key: CountKey, count: u64) {
         self.0.push_front((key, count));
         self.0.truncate(MAX_ENTRIES);
     }
 
     /// A job has come.
-    pub(crate) fn add(&mut self, job: &Job) {
+    pub(super) fn add(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count += u64::from(key.fits(job));
         }

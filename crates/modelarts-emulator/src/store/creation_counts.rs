@@ -1,9 +1,9 @@
 //! How many jobs were created when: counted in advance, so that no list has to count.
 //!
 //! For each group and each span of time, on several levels, there is a number in the database. The
-//! jobs before a moment are the sum of few spans of each level and a handful of rows, and the job at
-//! a place in the order is found by going down from the longest spans. Both take the same time over
-//! ten thousand jobs as over a million.
+//! jobs before a moment are the sum of few spans of each level and a handful of rows, and the job
+//! at a place in the order is found by going down from the longest spans. Both take the same time
+//! over ten thousand jobs as over a million.
 
 use rusqlite::{Connection, params};
 
@@ -73,10 +73,10 @@ pub(crate) fn before(
 /// A short span of time, and how many jobs came before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
-    pub(crate) start: i64,
-    pub(crate) end: i64,
-    pub(crate) before: u64,
-    pub(crate) jobs: u64,
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) before: u64,
+    pub(super) jobs: u64,
 }
 
 /// The span of the job at `place`, from 0, in the order of creation; nothing behind the last.

@@ -1,12 +1,12 @@
 //! Which jobs a list shows, answered from the database.
 //!
-//! Most lists choose by values (phase, user, kind, workspace, type of runtime) that are the same for
-//! all jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
-//! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
-//! names are looked up in an index; that takes the time of what they match. Only names of less than
-//! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
-//! that way is cached (`count_cache.rs`); then the jobs are gone through by time where that finds
-//! the page sooner (`scan.rs`).
+//! Most lists choose by values (phase, user, kind, workspace, type of runtime) that are the same
+//! for all jobs of a group, and groups are few. So a list chooses groups, and their jobs by time
+//! are counted already: neither its length nor its pages depend on how many jobs there are. Parts
+//! of names are looked up in an index; that takes the time of what they match. Only names of less
+//! than three characters, and what a name or an id is not, are looked for in all jobs. What was
+//! counted that way is cached (`count_cache.rs`); then the jobs are gone through by time where that
+//! finds the page sooner (`scan.rs`).
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -34,8 +34,8 @@ pub(crate) struct JobPage {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// Pages that begin behind this place are looked up in the creation counts; before it, going through the
-/// jobs is faster. Tests have few jobs.
+/// Pages that begin behind this place are looked up in the creation counts; before it, going
+/// through the jobs is faster. Tests have few jobs.
 const NEAR_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// The shortest part of a name that the index knows.

@@ -1,9 +1,10 @@
 //! All jobs: the database has them, and memory those that are not at their end.
 //!
-//! [`JobStore`] is the only way to a job; whoever changes one does so in [`JobStore::update`], which
-//! writes its rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
-//! [`listing`] finds the page of a [`selection`] with the help of [`creation_counts`],
-//! [`count_cache`], [`scan`] and [`top_n`]; [`tags`] answers what is asked by tags.
+//! [`JobStore`] is the only way to a job; whoever changes one does so in [`JobStore::update`],
+//! which writes its rows ([`job_table`], [`trial_table`]) and notifies the waiters
+//! ([`change_signals`]). [`listing`] finds the page of a [`selection`] with the help of
+//! [`creation_counts`], [`count_cache`], [`scan`] and [`top_n`]; [`tags`] answers what is asked by
+//! tags.
 
 mod change_signals;
 mod count_cache;

@@ -14,7 +14,7 @@ use crate::store::{
 const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// The page of a list of `count` jobs. `None` if more than `most` jobs would have to be looked
+    /// The page of a list of `count` jobs. `None` if more than `max_scanned` jobs would have to be looked
     /// at.
     pub(crate) fn scan(
         &self,

@@ -18,7 +18,7 @@ pub(super) struct TopN {
 
 impl TopN {
     /// To keep at most so many, the oldest ones or the newest.
-    pub(crate) fn new(ascending: bool, limit: u64) -> Self {
+    pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
             limit,
@@ -26,7 +26,7 @@ impl TopN {
         }
     }
 
-    pub(crate) fn add(&mut self, key: SortKey) {
+    pub(super) fn add(&mut self, key: SortKey) {
         let key = sort_key(self.ascending, key);
         if (self.kept.len() as u64) < self.limit {
             self.kept.push(key);
@@ -38,7 +38,7 @@ impl TopN {
     }
 
     /// In order, without the first `skip`.
-    pub(crate) fn after(self, skip: u64) -> Vec<SortKey> {
+    pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();

@@ -8,10 +8,10 @@ use crate::tuning::search::{Point, SearchHistory, Searcher};
 
 #[derive(Debug)]
 pub(crate) struct Anneal {
-    /// `avg_best_idx`: the mean place, counted from the best, of the point to start from; above 0.
+    /// `avg_best_idx`: the mean rank, counted from the best, of the point to start from; above 0.
     pub(crate) best: f64,
     /// `shrink_coef`: how fast the circle shrinks with the number of trials.
-    pub(super) shrink: f64,
+    pub(crate) shrink: f64,
 }
 
 impl Searcher for Anneal {
@@ -23,13 +23,13 @@ impl Searcher for Anneal {
         };
         // A geometric distribution: good points often, others sometimes.
         let stay = 1.0 / self.best.max(1.0);
-        let mut place = 0;
-        while place < last && rng.f64() > stay {
-            place += 1;
+        let mut rank = 0;
+        while rank < last && rng.f64() > stay {
+            rank += 1;
         }
         let half = 0.5 / (1.0 + history.tried.len() as f64 * self.shrink);
-        let around = &ranked[place].0;
-        around
+        let start = &ranked[rank].0;
+        start
             .iter()
             .map(|center| {
                 let (low, high) = ((center - half).max(0.0), (center + half).min(1.0));

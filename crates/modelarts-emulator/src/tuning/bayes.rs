@@ -28,8 +28,8 @@ pub(super) enum Acquisition {
 #[derive(Debug)]
 pub(crate) struct Bayes {
     pub(crate) kind: Acquisition,
-    pub(super) kappa: f64,
-    pub(super) xi: f64,
+    pub(crate) kappa: f64,
+    pub(crate) xi: f64,
     /// As many points are drawn at random first.
     pub(crate) first: usize,
 }
@@ -51,9 +51,9 @@ impl Searcher for Bayes {
         if history.tried.len() < self.first.max(2) {
             return history.random(rng);
         }
-        let select_observations = select_observations(history.tried);
+        let observations = select_observations(history.tried);
         let history = SearchHistory {
-            tried: &select_observations,
+            tried: &observations,
             ..history
         };
         let fits = LENGTH_SCALES
@@ -184,7 +184,8 @@ fn matern_kernel(a: &Point, b: &Point, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ten thousand trials are as quickly fitted to as a few hundred, and nothing good is forgotten.
+    /// Ten thousand trials are as quickly fitted to as a few hundred, and nothing good is
+    /// forgotten.
     #[test]
     fn of_many_trials_the_best_and_the_latest_count() {
         let tried = |count: usize| -> Vec<(Point, f64)> {

@@ -93,8 +93,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::timestamp::Timestamp;
-    use crate::tuning::trial::TrialStatus;
+    use crate::{clock::timestamp::Timestamp, tuning::trial::TrialStatus};
 
     #[test]
     fn what_decides_matters_most() {

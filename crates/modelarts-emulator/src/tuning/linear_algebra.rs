@@ -5,7 +5,7 @@ pub(super) struct Cholesky(Vec<Vec<f64>>);
 
 impl Cholesky {
     /// Of a symmetric matrix; none if it is not positive definite.
-    pub(crate) fn of(size: usize, matrix: impl Fn(usize, usize) -> f64) -> Option<Self> {
+    pub(super) fn of(size: usize, matrix: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
         for row in 0..size {
             let mut line: Vec<f64> = Vec::with_capacity(row + 1);

@@ -1,8 +1,8 @@
 //! Hyper-parameter search, without the jobs that run it.
 //!
-//! [`settings`] reads a search from a job's request (`algorithm.policies.auto_search`) and [`space`]
-//! its parameters. The algorithms behind [`search`] are [`anneal`], [`bayes`] and [`tpe`]; each
-//! [`trial`] keeps its reports, and [`importance`] compares the parameters.
+//! [`settings`] reads a search from a job's request (`algorithm.policies.auto_search`) and
+//! [`space`] its parameters. The algorithms behind [`search`] are [`anneal`], [`bayes`] and
+//! [`tpe`]; each [`trial`] keeps its reports, and [`importance`] compares the parameters.
 //!
 //! Documented are the three algorithms with their settings, the form of the tables, and that the
 //! reward is found in the log by a regular expression. Decided here, because no document says it:

@@ -16,9 +16,9 @@ const MAX_GOOD: usize = 25;
 
 #[derive(Debug)]
 pub(super) struct Tpe {
-    pub(crate) gamma: f64,
+    pub(super) gamma: f64,
     /// `n_initial_points`: as many are drawn at random first.
-    pub(crate) first: usize,
+    pub(super) first: usize,
 }
 
 impl Searcher for Tpe {
@@ -46,8 +46,8 @@ impl Searcher for Tpe {
     }
 }
 
-/// A mixture of a normal density over the whole of 0 to 1, and one around each point, as wide as it is far
-/// from its neighbours.
+/// A mixture of a normal density over the whole of 0 to 1, and one around each point, as wide as it
+/// is far from its neighbours.
 struct Density(Vec<(f64, f64)>);
 
 impl Density {
@@ -66,9 +66,9 @@ impl Density {
 
     /// Up to a factor, which is the same everywhere.
     fn density(&self, x: f64) -> f64 {
-        let normal_density =
+        let component_density =
             |(center, width): &(f64, f64)| (-0.5 * ((x - center) / width).powi(2)).exp() / width;
-        let sum: f64 = self.0.iter().map(normal_density).sum();
+        let sum: f64 = self.0.iter().map(component_density).sum();
         sum / self.0.len() as f64
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(field_specs(), body)
 }
 
-/// Checks every field of `body` by its line of `lines`.
+/// Checks every field of `body` by its line of the table `lines`.
 pub(crate) fn check_against<'l>(
     lines: impl IntoIterator<Item = &'l FieldSpec>,
     body: &Value,
@@ -38,9 +38,9 @@ pub(crate) fn check_against<'l>(
 /// 501 for a feature, or a value of a field, that the job could not run without.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
-    for (path, kind, _, fate) in field_specs() {
+    for (path, kind, _, handling) in field_specs() {
         let known = match kind {
-            _ if *fate == Handling::Refused => &[][..],
+            _ if *handling == Handling::Refused => &[][..],
             Type::Known(values) => values,
             _ => continue,
         };
@@ -52,7 +52,7 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
             if is_empty(value) || known.iter().any(|known| value == known) {
                 continue;
             }
-            return Err(ApiError::not_modelled(match *fate {
+            return Err(ApiError::not_modelled(match *handling {
                 Handling::Refused => format!("the request field {field}"),
                 _ => format!("{value} as {field}"),
             }));

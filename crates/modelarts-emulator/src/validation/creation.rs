@@ -27,8 +27,8 @@ pub(crate) struct Offer {
     pub(crate) strict: bool,
 }
 
-/// The body of a request for a job, beside the offer that it is checked against. Members are named by JSON
-/// pointers; null and empty text count as absent.
+/// The body of a request for a job, beside the offer that it is checked against. Members are named
+/// by JSON pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,

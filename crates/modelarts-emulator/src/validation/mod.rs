@@ -293,8 +293,8 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The first broken rule, if there is one. Features that this emulator does not have come last: a
-/// request that the service would refuse is refused as the service does it. Fine-tuning comes before
-/// the rules, as those on code and data are not its own.
+/// request that the service would refuse is refused as the service does it. Fine-tuning comes
+/// before the rules, as those on code and data are not its own.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in RULES {

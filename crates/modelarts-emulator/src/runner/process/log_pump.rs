@@ -41,7 +41,7 @@ struct Log {
 
 impl Pump {
     /// A pump into logs, and the end that processes write to.
-    pub(crate) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
+    pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
@@ -59,12 +59,12 @@ impl Pump {
     }
 
     /// Takes what has been written so far. After that, the log has all that was written before.
-    pub(crate) fn drain(&self) {
+    pub(super) fn drain(&self) {
         self.0.lock().drain();
     }
 
     /// Pumps by itself until all writers have gone.
-    pub(crate) fn spawn(&self) -> io::Result<JoinHandle<()>> {
+    pub(super) fn spawn(&self) -> io::Result<JoinHandle<()>> {
         let state = Arc::clone(&self.0);
         // A second descriptor of the same pipe, to be told when there is something to read.
         let signal = OwnedFd::from(state.lock().pipe.try_clone()?);
@@ -88,7 +88,7 @@ impl Pump {
     }
 
     /// Waits for the last of the output. May be dropped and called again.
-    pub(crate) async fn finish(&self, pumping: &mut JoinHandle<()>) {
+    pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
         if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
             .await
             .is_err()

@@ -512,7 +512,7 @@ impl Runner for ProcessRunner {
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
-        let leader = self.pumps.leading_reward(&worker);
+        let leader = self.pumps.leader(&worker);
         let meter = Arc::clone(&self.meter);
         Box::pin(async move {
             let leader = u32::try_from(leader?.as_raw_nonzero().get()).ok()?;

@@ -25,7 +25,7 @@ pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
     /// Ends what is on record, and begins anew.
-    pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
+    pub(super) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = ConfinedDir::create(&data_dir.join("running"))?;
         let directory = directory.root().to_owned();
         for entry in fs::read_dir(&directory)?.flatten() {
@@ -50,7 +50,7 @@ impl OrphanRecord {
     }
 
     /// Puts a group on record.
-    pub(crate) fn add(&self, group: Pid) {
+    pub(super) fn add(&self, group: Pid) {
         let start_time = started(group).unwrap_or_default();
         if let Err(error) = fs::write(self.path(group), start_time) {
             tracing::warn!(%error, "a process group is not on record");
@@ -58,7 +58,7 @@ impl OrphanRecord {
     }
 
     /// It has gone.
-    pub(crate) fn remove(&self, group: Pid) {
+    pub(super) fn remove(&self, group: Pid) {
         // A reset of the directory may be faster.
         let _ = fs::remove_file(self.path(group));
     }

@@ -63,8 +63,8 @@ impl Scan {
 /// Reads the processes for all runs of one emulator.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
-    /// The emulator's own name: another one at each start, so that what ends the jobs of an emulator
-    /// that has died leaves those of the next one on the same directory alone.
+    /// The emulator's own name: another one at each start, so that what ends the jobs of an
+    /// emulator that has died leaves those of the next one on the same directory alone.
     instance: String,
     /// The directory that has the directories of all jobs.
     jobs: PathBuf,
@@ -76,7 +76,7 @@ pub(super) struct ProcessTable {
 }
 
 impl ProcessTable {
-    pub(crate) fn new(data_dir: &Path) -> Arc<Self> {
+    pub(super) fn new(data_dir: &Path) -> Arc<Self> {
         let own = i32::try_from(std::process::id()).ok();
         let own = own.and_then(Pid::from_raw).and_then(Stat::of);
         Arc::new(Self {
@@ -89,13 +89,13 @@ impl ProcessTable {
     }
 
     /// A text in the environment of every process of this emulator's jobs, and of no other.
-    pub(crate) fn mark(&self) -> String {
+    pub(super) fn mark(&self) -> String {
         format!("{RUN_VARIABLE}={}:", self.instance)
     }
 
-    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` is what [`RUN_VARIABLE`] has behind
-    /// the directory.
-    pub(crate) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
+    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` is what
+    /// [`RUN_VARIABLE`] has behind the directory.
+    pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
         if let Some(part) = part {
@@ -139,7 +139,7 @@ impl ProcessTable {
     }
 
     /// Kills what still lives of a run, and waits until it has gone.
-    pub(crate) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
+    pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
         let start = Instant::now();
         loop {
             if let Some(group) = group {
@@ -233,12 +233,12 @@ pub(super) struct Stat {
     state: u8,
     group: i32,
     /// In ticks since the machine started.
-    pub(crate) started: u64,
+    pub(super) started: u64,
 }
 
 impl Stat {
     /// Nothing if the process has gone, or there is no `/proc`.
-    pub(crate) fn of(process: Pid) -> Option<Self> {
+    pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
         // "pid (name) state ppid pgrp ...": the name may hold blanks and parentheses.

@@ -34,9 +34,9 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
-/// python3 too. `run_name` is the value of [`RUN_VARIABLE`]. Gives the output of pip. When it is dropped or
-/// the process of the emulator ends, the process groups end; processes that have left them are ended
-/// by the caller.
+/// python3 too. `run_name` is the value of [`RUN_VARIABLE`]. Gives the output of pip. When it is
+/// dropped or the process of the emulator ends, the process groups end; processes that have left
+/// them are ended by the caller.
 ///
 /// One attempt only, no retries: a machine without a network shall say so soon.
 pub(crate) async fn install(
@@ -86,7 +86,8 @@ fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -
     command
 }
 
-/// A process group that the watchdog knows; killed when this is dropped before its leader has ended.
+/// A process group that the watchdog knows; killed when this is dropped before its leader has
+/// ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,

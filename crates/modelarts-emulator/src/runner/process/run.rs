@@ -30,17 +30,17 @@ type RunningPump = (Pump, Option<Pid>);
 pub(super) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
 
 impl Pumps {
-    pub(crate) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
+    pub(super) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
         self.0.lock().insert(name, (pump, leader));
     }
 
     /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
-    pub(crate) fn find(&self, worker: &Worker) -> Option<Pump> {
+    pub(super) fn find(&self, worker: &Worker) -> Option<Pump> {
         let pumps = self.0.lock();
         pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
     }
 
-    pub(crate) fn leading_reward(&self, worker: &Worker) -> Option<Pid> {
+    pub(super) fn leader(&self, worker: &Worker) -> Option<Pid> {
         let pumps = self.0.lock();
         pumps
             .get(&worker.log_name())
@@ -50,14 +50,15 @@ impl Pumps {
 
 /// The parts of a run that outlive its leader.
 pub(super) struct RunCleanup {
-    pub(crate) group: Option<Pid>,
-    /// The value of [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of its processes.
-    pub(crate) run: OsString,
-    pub(crate) processes: Arc<ProcessTable>,
-    pub(crate) watchdog: Watchdog,
+    pub(super) group: Option<Pid>,
+    /// The value of [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the
+    /// environment of its processes.
+    pub(super) run: OsString,
+    pub(super) processes: Arc<ProcessTable>,
+    pub(super) watchdog: Watchdog,
     pub(super) orphans: OrphanRecord,
     /// See [`Worker::log_name`].
-    pub(crate) name: String,
+    pub(super) name: String,
     pub(super) pumps: Pumps,
     pub(super) pump: Pump,
     pub(super) pumping: JoinHandle<()>,
@@ -88,7 +89,7 @@ pub(super) struct ProcessRun {
 }
 
 impl ProcessRun {
-    pub(crate) fn new(child: Child, cleanup: RunCleanup) -> Self {
+    pub(super) fn new(child: Child, cleanup: RunCleanup) -> Self {
         Self {
             child,
             group: cleanup.group,
@@ -99,7 +100,7 @@ impl ProcessRun {
     }
 
     /// The exit code of the process that leads the group.
-    async fn leading_reward(&mut self) -> i32 {
+    async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         match self.child.wait().await {
             Ok(status) => status
@@ -143,7 +144,7 @@ impl Run for ProcessRun {
 
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
-            let code = self.leading_reward().await;
+            let code = self.leader().await;
             self.clean_up().await;
             Exit::Code(code)
         })
@@ -154,7 +155,7 @@ impl Run for ProcessRun {
             self.signal(Signal::TERM);
             let (processes, group) = (Arc::clone(&self.processes), self.group);
             let ended = async {
-                let code = self.leading_reward().await;
+                let code = self.leader().await;
                 if let Some(group) = group {
                     processes.wait_for_group_end(group).await;
                 }
@@ -167,7 +168,7 @@ impl Run for ProcessRun {
             self.signal(Signal::KILL);
             let code = match code {
                 Some(code) => code,
-                None => self.leading_reward().await,
+                None => self.leader().await,
             };
             self.clean_up().await;
             code

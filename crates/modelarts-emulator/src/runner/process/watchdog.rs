@@ -30,8 +30,8 @@ pub(crate) struct Watchdog(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if no job is a
-    /// process.
+    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
+    /// if no job is a process.
     mark: String,
     /// To be removed when the emulator has gone.
     temporary: Option<PathBuf>,

@@ -14,22 +14,22 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct RunPlan {
     /// How long it runs, if it comes to an end by itself.
-    pub(crate) seconds: Duration,
-    pub(crate) exit_code: i32,
-    pub(crate) fault: Option<RunFault>,
+    pub(super) seconds: Duration,
+    pub(super) exit_code: i32,
+    pub(super) fault: Option<RunFault>,
     pub(super) ignores_sigterm: bool,
-    pub(crate) download: Duration,
+    pub(super) download: Duration,
     pub(super) download_error: Option<String>,
     pub(super) input_error: Option<String>,
     pub(super) pre_check_error: Option<String>,
     pub(super) prepare_timeout: bool,
-    pub(crate) metrics: BTreeMap<String, Values>,
+    pub(super) metrics: BTreeMap<String, Values>,
     /// With all marks but `{n}` filled in.
     log: Vec<LogLine>,
 }
 
 impl RunPlan {
-    pub(crate) fn of(script: &Script, worker: &Worker) -> Self {
+    pub(super) fn of(script: &Script, worker: &Worker) -> Self {
         let scripted = script.of(&worker.request, &worker.task(), worker.run);
         let seconds = |seconds: Option<f64>| {
             Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
@@ -71,12 +71,12 @@ impl RunPlan {
     }
 
     /// The fault, if the run lasts until it strikes.
-    pub(crate) fn fault(&self) -> Option<RunFault> {
+    pub(super) fn fault(&self) -> Option<RunFault> {
         self.fault.filter(|_| self.alive_for() < self.seconds)
     }
 
     /// The log so long after its start.
-    pub(crate) fn log(&self, elapsed: Duration) -> String {
+    pub(super) fn log(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
         for line in &self.log {

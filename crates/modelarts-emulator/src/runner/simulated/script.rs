@@ -11,8 +11,8 @@ use crate::{
     metrics::series::{SERIES, Values},
 };
 
-/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. The default lets every job end
-/// at once with exit code 0.
+/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. The default lets every
+/// job end at once with exit code 0.
 ///
 /// ```json
 /// {
@@ -68,11 +68,11 @@ struct ScriptedJob {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ScriptedRun {
-    pub(crate) seconds: Option<f64>,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) log: Option<Vec<LogLine>>,
-    pub(crate) metrics: Option<BTreeMap<String, Values>>,
-    pub(crate) fault: Option<RunFault>,
+    pub(super) seconds: Option<f64>,
+    pub(super) exit_code: Option<i32>,
+    pub(super) log: Option<Vec<LogLine>>,
+    pub(super) metrics: Option<BTreeMap<String, Values>>,
+    pub(super) fault: Option<RunFault>,
     pub(super) ignores_sigterm: Option<bool>,
     pub(super) download_seconds: Option<f64>,
     pub(super) download_error: Option<String>,
@@ -86,9 +86,9 @@ pub(super) struct ScriptedRun {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct LogLine {
-    pub(crate) at: f64,
-    pub(crate) every: Option<f64>,
-    pub(crate) line: String,
+    pub(super) at: f64,
+    pub(super) every: Option<f64>,
+    pub(super) line: String,
 }
 
 /// A fault of a run, so many seconds after its start.

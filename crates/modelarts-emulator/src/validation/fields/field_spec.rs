@@ -65,5 +65,5 @@ pub(crate) enum Handling {
     Refused,
 }
 
-/// One line: path, type, need, fate. `[]` stands for each element of a list.
+/// One line: path, type, need, handling. `[]` stands for each element of a list.
 pub(crate) type FieldSpec = (&'static str, Type, Need, Handling);

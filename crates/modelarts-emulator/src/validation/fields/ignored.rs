@@ -281,7 +281,7 @@ pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&FIELDS, body, |_| true)
 }
 
-/// A value without the members that the table does not have, or has with another fate.
+/// A value without the members that the table does not have, or handles in another way.
 fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match given {
         Value::Object(members) if !node.is_free() => members

@@ -1,6 +1,6 @@
 //! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
-//! of `tasks` and of models are in [`tasks_and_models`], the form of a line is in [`field_spec`], and
-//! [`ignored`] uses the table to name and to give back fields without an effect.
+//! of `tasks` and of models are in [`tasks_and_models`], the form of a line is in [`field_spec`],
+//! and [`ignored`] uses the table to name and to give back fields without an effect.
 //!
 //! A field that breaks its line is `ModelArts.2788` with its name. A test holds both lists against
 //! the description: no field is missing, and no line refuses what the description admits, but for

@@ -190,7 +190,7 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     let mut stricter = BTreeSet::new();
     for (path, described) in &described {
         let line = field_specs().find(|line| line.0 == path);
-        let line = line.unwrap_or_else(|| panic!("rules/fields.rs has no line for {path}"));
+        let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
         // A job with one of these fields is refused anyway.
         if line.3 != Handling::Refused && !described.is_admitted_by(line) {
             stricter.insert(path.as_str());
