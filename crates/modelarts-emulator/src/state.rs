@@ -14,8 +14,8 @@ use crate::{
     api::ids::Ids,
     catalog::{operations::Counts, quirks::Quirks},
     clock::{
-        Clock,
         idle::{BusyGuard, IdleTracker},
+        system::Clock,
         timing::Timing,
     },
     database::{documents::Documents, quotas::Quotas},

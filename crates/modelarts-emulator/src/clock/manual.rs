@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::clock::{Clock, Sleep};
+use crate::clock::system::{Clock, Sleep};
 
 /// A clock that stands still until it is [advanced](ManualClock::advance).
 #[derive(Debug)]

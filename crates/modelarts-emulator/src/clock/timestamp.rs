@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
+use crate::clock::system::Clock;
 
 /// A point in time with the service's precision: whole milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -19,7 +19,10 @@ use crate::{
     accounts::{Accounts, User},
     api::ids::Ids,
     catalog::{cloud::Cloud, operations::RequestCount, pools::Pool, quirks::Quirks},
-    clock::{Clock, SystemClock, timing::Timing},
+    clock::{
+        system::{Clock, SystemClock},
+        timing::Timing,
+    },
     database::{Database, quotas::Quotas},
     emulator::error::{StartError, WaitError},
     execution::{

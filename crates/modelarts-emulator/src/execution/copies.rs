@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
     execution::driver::{Driver, Ending, asked_to_stop},
     job::{event::EventKind, request::LogExport},
 };

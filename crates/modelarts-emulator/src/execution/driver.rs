@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::{
     catalog::quirks::{AutoStopped, Preempted},
-    clock::{Sleep, timestamp::Timestamp},
+    clock::{system::Sleep, timestamp::Timestamp},
     execution::copies::GraceEnd,
     job::{
         Job, RecordEnd, TaskFailure,

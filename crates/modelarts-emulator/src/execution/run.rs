@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::quirks::AutoStopped,
-    clock::{Sleep, timestamp::Timestamp},
+    clock::{system::Sleep, timestamp::Timestamp},
     execution::driver::{Driver, Ending, asked_to_stop},
     job::{
         RecordEnd, RunningRecord, TaskFailure,

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep, files::obs_path::ObsPath, job::worker::Worker, metrics::usage::Usage,
+    clock::system::Sleep, files::obs_path::ObsPath, job::worker::Worker, metrics::usage::Usage,
     runner::simulated::script::Script,
 };
 

@@ -31,7 +31,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
     files::{
         confined_dir::{self, ConfinedDir, OnEscape},
         container_path::ContainerPath,

@@ -11,7 +11,7 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
     job::worker::Worker,
     runner::{
         Exit, Run,

@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
-    clock::{Clock, Sleep, timestamp::Timestamp},
+    clock::{
+        system::{Clock, Sleep},
+        timestamp::Timestamp,
+    },
     files::{confined_dir::ConfinedDir, obs_path::ObsPath},
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
